@@ -180,6 +180,7 @@ fn session(n: usize, folder: &Path, journal: &str) -> Launch {
         look: false,
         always_ask: Vec::new(),
         reviews: false,
+        files: Vec::new(),
         withheld: BTreeSet::new(),
     }
 }
@@ -241,7 +242,7 @@ async fn begun(driver: &mut Driver) -> u64 {
 
 /// Gives a session a message, which its driver does not take, and waits for that report.
 async fn answered(driver: &mut Driver, number: u64) {
-    let order = Order::Steer { work: WorkId(number), text: "go on".to_owned() };
+    let order = Order::Steer { work: WorkId(number), text: "go on".to_owned(), files: Vec::new() };
     driver.orders.send(order).await.expect("it is listened to");
     while driver.reports.recv().await.expect("it runs") != (Report::NotTaken { work: WorkId(number) }) {}
 }

@@ -305,6 +305,7 @@ fn session(language: &Language) -> io::Result<Launch> {
     Ok(Launch {
         always_ask: Vec::new(),
         reviews: false,
+        files: Vec::new(),
         withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),

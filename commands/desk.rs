@@ -15,6 +15,7 @@ use super::parse::Heard;
 use super::say::Voice;
 use crate::chart::Chart;
 use crate::core::card::{Card, ChatThread};
+use crate::core::file::KeptFile;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
@@ -141,6 +142,8 @@ pub(super) struct Desk<'a> {
     pub(super) long: bool,
     /// True if the reply can be accompanied by a file.
     pub(super) files: bool,
+    /// Files that go with the work that the line gives.
+    pub(super) given: Vec<KeptFile>,
     /// Key of the person, by which rates are counted and confirmations recognised.
     pub(super) who: String,
     /// The author of the line, as authenticated by the network.
@@ -300,8 +303,8 @@ impl<'a> Desk<'a> {
 
     pub(super) async fn give(&self, agent: &AgentName, kind: WorkKind, text: String) -> Done {
         drop(self.inner.turn(agent).await);
-        let card =
-            self.thread.clone().map(|thread| Box::new(Card { thread: Some(thread), ..Card::default() }));
+        let card = Card { thread: self.thread.clone(), files: self.given.clone(), ..Card::default() };
+        let card = (card != Card::default()).then(|| Box::new(card));
         let notice = self.fleet.give_with(agent, (kind, text), card, self.asked.clone()).await?;
         Ok(self.accepted(&notice))
     }

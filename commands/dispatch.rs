@@ -5,6 +5,7 @@
 //! ([`Asked`]), so that both are one transaction. The reply to a change is in the outbox by then; every other reply
 //! is returned to the caller.
 
+mod fetched;
 mod late;
 mod request;
 
@@ -40,6 +41,7 @@ use crate::core::role::Role;
 use crate::core::speech::{Author, Inbound, Origin, Place};
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
+use crate::files::FileRules;
 use crate::journal::{AuditEntry, Journal, Stream};
 use crate::l10n::{LOCALES, Locale};
 use crate::numbers::Unheard;
@@ -84,6 +86,8 @@ pub struct Setup {
     pub reloader: Option<Reloader>,
     /// Logs people in to the web page; `None` if the page is disabled.
     pub page: Option<Logins>,
+    /// Limits on files that people attach or name by their addresses.
+    pub files: FileRules,
     /// Time after which an author is told that a line takes longer: [`PATIENCE`], except in tests.
     pub patience: Duration,
 }
@@ -117,6 +121,7 @@ pub(super) struct Inner {
     bot_exchanges: usize,
     pub(super) reloader: Option<Reloader>,
     pub(super) page: Option<Logins>,
+    pub(super) files: fetched::Files,
     memory: Mutex<Memory>,
     turns: Turns,
     patience: Duration,
@@ -192,6 +197,7 @@ impl Dispatcher {
                 bot_exchanges: setup.bot_exchanges,
                 reloader: setup.reloader,
                 page: setup.page,
+                files: fetched::Files::new(setup.files),
                 memory: Mutex::new(memory),
                 turns: Turns::default(),
                 patience: setup.patience,
@@ -200,6 +206,12 @@ impl Dispatcher {
                 in_hand: Mutex::default(),
             }),
         }
+    }
+
+    /// Returns the limits on files that people attach.
+    #[must_use]
+    pub fn file_rules(&self) -> FileRules {
+        self.inner.files.rules
     }
 
     pub(super) fn inner(&self) -> &Inner {
@@ -261,8 +273,10 @@ impl Dispatcher {
         if let Some(question) = later::still(voice, &inbound, &heard) {
             return Handled::Lines(vec![question]);
         }
+        let (given, unfetched) = inner.files_of(&inbound, &heard, voice).await;
         let asked = inner.asked(&inbound, &heard, &room, &standing);
         let desk = Desk {
+            given,
             inner,
             fleet: &inner.fleet,
             locale,
@@ -280,7 +294,9 @@ impl Dispatcher {
         let only_looks = heard.only_looks();
         let done = desk.carry_out(heard).await;
         let is_fleeting = done.as_ref().is_ok_and(|answer| answer.is_fleeting);
-        match inner.lines(voice, done).0 {
+        let mut lines = inner.lines(voice, done).0;
+        lines.extend(unfetched);
+        match lines {
             lines if lines.is_empty() => Handled::Silently,
             lines if is_fleeting => Handled::Fleeting(lines),
             lines if only_looks => Handled::Looked(lines),

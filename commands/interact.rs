@@ -107,6 +107,7 @@ impl Dispatcher {
             }
         }
         let desk = Desk {
+            given: Vec::new(),
             inner,
             fleet: &inner.fleet,
             locale,
@@ -238,6 +239,7 @@ fn as_said(structured: &Structured, now: Timestamp) -> Inbound {
         text,
         mentions: Vec::new(),
         attached: String::new(),
+        files: Vec::new(),
         own_nick: String::new(),
         at: now,
         message: None,

@@ -139,8 +139,8 @@ pub(super) const DROP: Command = Command {
 pub(super) async fn begin(desk: &Desk<'_>, call: &Call) -> Done {
     let agent = desk.agent(call)?;
     let text = call.text.trim().to_owned();
-    let (check, thread) = (call.check.clone(), desk.thread.clone());
-    let card = Card { priority: call.priority, check, thread, ..Card::default() };
+    let (priority, check, thread) = (call.priority, call.check.clone(), desk.thread.clone());
+    let card = Card { priority, check, thread, files: desk.given.clone(), ..Card::default() };
     drop(desk.inner.turn(agent).await);
     can_check(desk, agent, &card)?;
     let card = (card != Card::default()).then(|| Box::new(card));
@@ -215,15 +215,9 @@ fn lossy(desk: &Desk<'_>, id: WorkId, known: &Checkout, held: &Held) -> Answer {
 
 pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let text = call.text.trim().to_owned();
-    let (needs, thread) = (call.needs.clone(), desk.thread.clone());
-    let card = Card {
-        priority: call.priority,
-        needs,
-        after: awaited(desk, call)?,
-        check: call.check.clone(),
-        thread,
-        ..Card::default()
-    };
+    let (needs, thread, files) = (call.needs.clone(), desk.thread.clone(), desk.given.clone());
+    let (priority, after, check) = (call.priority, awaited(desk, call)?, call.check.clone());
+    let card = Card { priority, needs, after, check, thread, files, ..Card::default() };
     if let Some(agent) = &call.agent {
         can_check(desk, agent, &card)?;
     }

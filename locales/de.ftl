@@ -1419,7 +1419,20 @@ discord-given-up = Im Kanal mit der Id { $channel } darf ich nicht schreiben; wa
 discord-agent-removed = **{ $agent }** wurde entfernt: Was hier gesagt wird, hört niemand. Die Geschichte bleibt erhalten.
 # $name: who wrote the message that is replied to. For agents: the quoted message follows.
 discord-replied = Als Antwort auf { $name }:
-discord-left-out = Nicht oder nur teilweise bei der Nachricht: { $files }. Ein Agent bekommt Textdateien, mit der Nachricht höchstens { $max } KiB; der Rest gehört in seinen Arbeitsordner.
+discord-left-out = Nicht oder nur teilweise bei der Nachricht: { $files }. Eine Nachricht bringt höchstens { $count } Dateien von je { $max } MiB mit; der Rest gehört in den Arbeitsordner des Agenten.
+file-sent = 📎 { $agent } schickt { $file } ({ $size } Bytes).
+file-sent-link = 📎 { $agent } schickt { $file } ({ $size } Bytes), 24 Stunden lang unter { $link }
+file-sent-first = 📎 { $agent } schickt { $file } ({ $size } Bytes). Der Anfang:
+file-sent-alone = 📎 { $agent } schickt { $file } ({ $size } Bytes). Dieses Netz nimmt keine Dateien an, und es gibt keine Seite, um sie zu holen.
+files-old-runner = Nicht oder nur teilweise bei der Nachricht: { $files }. Der Prozess, in dem die Agenten laufen, stammt von einem früheren herder, der nur Text weitergibt: `herder runner restart --when-idle`.
+files-not-fetched = Nicht bei der Nachricht: { $file } { $why ->
+    [private] (die Adresse ist privat oder keine des Webs)
+    [redirects] (die Adresse leitet zu oft weiter)
+    [long] (mehr als { $max } MiB)
+    [refused] (der Server verweigert sie)
+    [unanswered] (der Server antwortet nicht oder nicht rechtzeitig)
+   *[failed] (sie ließ sich nicht speichern)
+}.
 discord-unread = { $what ->
     [poll] Eine Umfrage kann ein Agent nicht lesen.
     [sticker] Einen Sticker kann ein Agent nicht lesen.

@@ -1505,7 +1505,20 @@ discord-given-up = I may not speak in the channel with the id { $channel }; what
 discord-agent-removed = **{ $agent }** was removed: nobody hears what is said here. Its history is kept.
 # $name: who wrote the message that is replied to. For agents: the quoted message follows.
 discord-replied = In reply to { $name }:
-discord-left-out = Not with the message, or only in part: { $files }. An agent gets text files, { $max } KiB with the message at most; put the rest into its workspace.
+discord-left-out = Not with the message, or only in part: { $files }. A message brings at most { $count } files of { $max } MiB each; put the rest into the agent's workspace.
+file-sent = 📎 { $agent } sends { $file } ({ $size } bytes).
+file-sent-link = 📎 { $agent } sends { $file } ({ $size } bytes), for 24 hours at { $link }
+file-sent-first = 📎 { $agent } sends { $file } ({ $size } bytes). It begins:
+file-sent-alone = 📎 { $agent } sends { $file } ({ $size } bytes). This network takes no files, and there is no page to get it from.
+files-old-runner = Not with the message, or only in part: { $files }. The process that runs the agents was started by an earlier herder, which passes on text alone: `herder runner restart --when-idle`.
+files-not-fetched = Not with the message: { $file } { $why ->
+    [private] (its address is private, or none of the web)
+    [redirects] (its address leads on too often)
+    [long] (it has more than { $max } MiB)
+    [refused] (the server refuses it)
+    [unanswered] (the server does not answer, or not in time)
+   *[failed] (it could not be stored)
+}.
 # $what: poll, sticker or forward.
 discord-unread = { $what ->
     [poll] An agent cannot read a poll.

@@ -1256,7 +1256,20 @@ discord-given-up = ID が { $channel } のチャンネルでは発言が許さ�
 discord-agent-removed = **{ $agent }** は削除されました。ここでの発言は誰にも届きません。履歴は残っています。
 # $name: who wrote the message that is replied to. For agents: the quoted message follows.
 discord-replied = { $name } への返信：
-discord-left-out = メッセージに含まれない、または一部だけのファイル: { $files }。エージェントに届くのはテキストファイルだけで、メッセージと合わせて { $max } KiB までです。残りは作業フォルダーに置いてください。
+discord-left-out = メッセージに含まれない、または一部だけのファイル: { $files }。1 つのメッセージで届くのは、それぞれ { $max } MiB までのファイル { $count } 個までです。残りはエージェントの作業フォルダーに置いてください。
+file-sent = 📎 { $agent } がファイルを送りました: { $file } ({ $size } バイト)。
+file-sent-link = 📎 { $agent } がファイルを送りました: { $file } ({ $size } バイト)、24 時間有効: { $link }
+file-sent-first = 📎 { $agent } がファイルを送りました: { $file } ({ $size } バイト)。冒頭:
+file-sent-alone = 📎 { $agent } がファイルを送りました: { $file } ({ $size } バイト)。このネットワークではファイルを送れず、受け取れるページもありません。
+files-old-runner = メッセージに含まれない、または一部だけのファイル: { $files }。エージェントを動かすプロセスは以前の herder が起動したもので、テキストしか渡しません: `herder runner restart --when-idle`。
+files-not-fetched = メッセージに含まれないファイル: { $file } { $why ->
+    [private] (アドレスがプライベート、またはウェブのものではありません)
+    [redirects] (転送が多すぎます)
+    [long] ({ $max } MiB を超えています)
+    [refused] (サーバーが拒否しました)
+    [unanswered] (サーバーが応答しないか、間に合いませんでした)
+   *[failed] (保存できませんでした)
+}。
 discord-unread = { $what ->
     [poll] エージェントはアンケートを読めません。
     [sticker] エージェントはスタンプを読めません。

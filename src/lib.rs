@@ -29,6 +29,7 @@
 //! | [`runtime`] | one child process per session: protocols, timeouts based on evidence of life, the stop ladder, orphans |
 //! | [`evaluator`] | review of an agent's turns by a model: transcript, prompt, a short-lived process in a home of its own, one line as the answer; also the splitting of tasks |
 //! | [`tools`] | herder's MCP tools for agents, which the core lists ([`core::tools`]): channels to write to and read, questions to people, task status, whispers |
+//! | [`files`] | bytes of files that people and agents give each other, kept in the data folder by their SHA-256 |
 //! | [`journal`] | all stored state, in sled: commit, replay, snapshots, archives, export and import |
 //! | [`outbox`] | pending posts: order, lanes, windows, redaction, splitting |
 //! | [`redact`] | removal of secrets from every text that leaves herder |
@@ -107,6 +108,7 @@ pub mod clock;
 pub mod config;
 pub mod demo;
 pub mod evaluator;
+pub mod files;
 pub mod http;
 pub mod journal;
 pub mod l10n;

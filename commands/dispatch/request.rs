@@ -113,6 +113,7 @@ impl Dispatcher {
             text,
             mentions: Vec::new(),
             attached: String::new(),
+            files: Vec::new(),
             own_nick: String::new(),
             message: asking.key.filter(|_| !heard.only_looks()),
             at: now,
@@ -121,6 +122,7 @@ impl Dispatcher {
         asking.place.clone_into(&mut asked.audit.place);
         asked.answer = None;
         let desk = Desk {
+            given: Vec::new(),
             inner,
             fleet: &inner.fleet,
             locale: asking.locale,

@@ -47,6 +47,7 @@ impl Config {
             ("drain_timeout", self.drain_timeout != new.drain_timeout),
             ("[networks]", self.networks != new.networks),
             ("[tools]", self.tools != new.tools),
+            ("[files]", self.files != new.files),
             ("[runners]", self.runners != new.runners),
             ("[evaluator]", asks_otherwise(&self.evaluator, &new.evaluator)),
             (

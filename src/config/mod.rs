@@ -38,6 +38,7 @@ use secrecy::SecretString;
 use crate::core::id::NetworkName;
 use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
+use crate::files::FileRules;
 use crate::redact::Redactor;
 
 pub use crate::access::{AccessRules, Subject};
@@ -172,6 +173,8 @@ pub struct Config {
     pub networks: Networks,
     /// Settings of herder's tools for agents.
     pub tools: Tools,
+    /// Limits on files that people and agents give each other.
+    pub files: FileRules,
     /// The process that the agents run in.
     pub runners: Runners,
     /// Settings of the evaluator.

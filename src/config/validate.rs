@@ -10,6 +10,7 @@ use crate::core::danger::AskPattern;
 use crate::core::machine::Enforcement;
 use crate::core::policy::{EscalationRules, Exponential, Intensity, Policy};
 use crate::core::quota::QuotaRules;
+use crate::files::FileRules;
 use crate::redact::Redactor;
 
 use super::problems::{Problem, Problems};
@@ -137,6 +138,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let drain_timeout = top.duration("drain_timeout", SHORTEST_CLOCK).unwrap_or(DRAIN_TIMEOUT);
     let networks = top.table("networks").map_or_else(Networks::default, networks);
     let tools = top.table("tools").map_or_else(Tools::default, tools);
+    let files = top.table("files").map_or_else(FileRules::default, files);
     let runners = runners::runners(&top);
     runners::warn(&top, &runners, &agents);
     let evaluator = top.table("evaluator").map_or_else(Evaluator::default, evaluator::evaluator);
@@ -180,6 +182,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         drain_timeout,
         networks,
         tools,
+        files,
         runners,
         evaluator,
         webhooks,
@@ -353,6 +356,29 @@ fn tools(section: Section<'_>) -> Tools {
     };
     section.finish();
     tools
+}
+
+/// Maximum of `[files] max_size`: a file is held in memory while it is passed on.
+const FILE_SIZE_MAX: u64 = 32 << 20;
+
+fn files(section: Section<'_>) -> FileRules {
+    let default = FileRules::default();
+    let max = section.size("max_size").filter(|size| {
+        let fits = (1..=FILE_SIZE_MAX).contains(size);
+        if !fits {
+            section.problem("max_size", "a file has at least 1 B and at most 32 MiB; write e.g. \"8MiB\"");
+        }
+        fits
+    });
+    let per_hour =
+        section.number("per_hour", 0..=SAYINGS_MAX).and_then(|number| usize::try_from(number).ok());
+    let files = FileRules {
+        max: max.unwrap_or(default.max),
+        per_hour: per_hour.unwrap_or(default.per_hour),
+        allow_private: section.flag("allow_private").unwrap_or(default.allow_private),
+    };
+    section.finish();
+    files
 }
 
 /// Minimum of `keep_events`, so that `history` and `log` have something to show.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checkout::Plan;
 use super::detail::Detail;
+use super::file::KeptFile;
 use super::id::{AgentName, NetworkName, SessionId, WorkId};
 use super::outcome::{Category, Usage};
 use super::review::ReviewOf;
@@ -242,6 +243,9 @@ pub struct Card {
     /// The review that the task is, of another agent's task; `None` for any other task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<Box<ReviewOf>>,
+    /// The files that came with it, at most [`FILES_MAX`](super::file::FILES_MAX).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<KeptFile>,
 }
 
 /// A thread of a chat channel.
@@ -274,6 +278,7 @@ impl Card {
         of: None,
         checkout: None,
         review: None,
+        files: Vec::new(),
     };
 
     /// Adds a failed session; the oldest one makes room.
@@ -294,8 +299,10 @@ impl Card {
     #[must_use]
     pub fn of_part(&self, parent: WorkId) -> Self {
         let (priority, needs, depth) = (self.priority, self.needs.clone(), self.depth.saturating_add(1));
-        let (after, check, thread) = (self.after.clone(), self.check.clone(), self.thread.clone());
-        Self { priority, needs, after, check, parent: Some(parent), depth, thread, ..Self::default() }
+        let (after, check) = (self.after.clone(), self.check.clone());
+        let (thread, files) = (self.thread.clone(), self.files.clone());
+        let parent = Some(parent);
+        Self { priority, needs, after, check, parent, depth, thread, files, ..Self::default() }
     }
 
     /// Returns the tasks that must be done before this one and are not.

@@ -29,6 +29,7 @@ pub mod detail;
 pub mod detector;
 pub mod effect;
 pub mod event;
+pub mod file;
 pub mod handoff;
 pub mod hook;
 pub mod id;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::file::KeptFile;
 use crate::hook::Hook;
 use crate::id::{AgentName, NetworkName, PostId};
 use crate::notice::{Notice, Refusal};
@@ -35,6 +36,24 @@ pub enum Lane {
     Normal,
 }
 
+/// A file that an agent sends to people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentFile {
+    /// The agent that sends the file.
+    pub agent: AgentName,
+    /// The file, whose bytes are kept.
+    pub file: KeptFile,
+    /// The agent's words about the file; empty if there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Link to the file on herder's page, for networks that take no files; `None` without a page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// First lines of a text, for networks that take no files, if there is no link.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub first: String,
+}
+
 /// The content of a post.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -60,6 +79,8 @@ pub enum Body {
         /// The text of the message.
         text: String,
     },
+    /// A file that an agent sends to people by its tools.
+    File(Box<SentFile>),
     /// An event for a webhook: one line of any length.
     Hook(Box<Hook>),
     /// Lines that are already in the reader's language, e.g. an answer; never stored.

@@ -1,6 +1,7 @@
 //! Lines of people, and their authors, as the networks vouch for them.
 
 use crate::card::ChatThread;
+use crate::file::KeptFile;
 use crate::id::NetworkName;
 use crate::post::Target;
 use crate::role::Role;
@@ -101,6 +102,8 @@ pub struct Inbound {
     pub mentions: Vec<Mention>,
     /// Text of the files attached to the line. It is passed on with a task, and is not read as part of a command.
     pub attached: String,
+    /// The files that were attached to the line, and whose bytes are kept. They go with a task or a message.
+    pub files: Vec<KeptFile>,
     /// herder's own nick on the network at that time, to recognise lines such as `herder: help`.
     pub own_nick: String,
     /// Time at which the line was said.

@@ -49,10 +49,11 @@ pub enum Tool {
     ReviewDiff,
     ReviewAccept,
     ReviewReject,
+    SendFile,
 }
 
 /// All tools, in the order in which they are listed to a client.
-pub const ALL: [Tool; 15] = [
+pub const ALL: [Tool; 16] = [
     Tool::Send,
     Tool::Read,
     Tool::Ask,
@@ -68,6 +69,7 @@ pub const ALL: [Tool; 15] = [
     Tool::ReviewDiff,
     Tool::ReviewAccept,
     Tool::ReviewReject,
+    Tool::SendFile,
 ];
 
 /// The instructions that the MCP server gives to a client's model.
@@ -104,6 +106,7 @@ impl Tool {
             Self::ReviewDiff => "review_diff",
             Self::ReviewAccept => "review_accept",
             Self::ReviewReject => "review_reject",
+            Self::SendFile => "send_file",
         }
     }
 
@@ -158,6 +161,11 @@ impl Tool {
             Self::ReviewReject => {
                 "Send the work that you review back to its agent, with what is to be changed and why. Then end your turn."
             }
+            Self::SendFile => {
+                "Give a file from your workspace to the people of your own channel, for example a picture, a report or an \
+                 archive that they should have. Its path is relative to the workspace; links are not followed. How large it \
+                 may be, and how often, is limited."
+            }
         }
     }
 
@@ -175,7 +183,8 @@ impl Tool {
             | Self::Blocked
             | Self::Notify
             | Self::ReviewAccept
-            | Self::ReviewReject => false,
+            | Self::ReviewReject
+            | Self::SendFile => false,
         }
     }
 
@@ -246,6 +255,13 @@ impl Tool {
             Self::ReviewReject => {
                 (json!({ "reason": text("What is to be changed, and why.") }), vec!["reason"])
             }
+            Self::SendFile => (
+                json!({
+                    "path": text("The path of the file in your workspace."),
+                    "text": text("What the file is, in a sentence."),
+                }),
+                vec!["path"],
+            ),
             Self::Notify => {
                 (json!({ "text": text("What people should know, in a sentence.") }), vec!["text"])
             }

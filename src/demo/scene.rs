@@ -10,6 +10,7 @@ use crate::config::{Config, DRAIN_TIMEOUT, Evaluator, History, Http, Networks, R
 use crate::core::id::{AccountName, AgentName};
 use crate::core::policy::{Exponential, Policy};
 use crate::core::spec::{AgentSpec, Runtime};
+use crate::files::FileRules;
 use crate::redact::Redactor;
 
 /// Names of the demo's agents. A word in the task of an agent selects what it does, see [`super::agent`].
@@ -39,6 +40,7 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         history: History { daily_export: false, warn_free: 0, ..History::default() },
         drain_timeout: DRAIN_TIMEOUT,
         networks: Networks::default(),
+        files: FileRules::default(),
         tools: Tools::default(),
         runners: Runners::default(),
         // Without account and cost: the built-in detector, which needs no model.

@@ -11,6 +11,7 @@
 
 mod api;
 mod doors;
+mod file;
 mod guard;
 mod health;
 mod label;
@@ -34,6 +35,7 @@ use crate::access::{Access, Logins};
 use crate::commands::Dispatcher;
 use crate::config::Http;
 use crate::core::id::NetworkName;
+use crate::files::FileLinks;
 use crate::journal::Journal;
 use crate::l10n::Locale;
 use crate::outbox::NetworkQueue;
@@ -69,6 +71,8 @@ pub struct Setup {
     pub networks: Vec<NetworkName>,
     /// Codes and sessions of the page.
     pub logins: Logins,
+    /// Checks links to files; `None` if there are none.
+    pub files: Option<FileLinks>,
     /// Posts that are owed to networks.
     pub queues: Vec<Arc<NetworkQueue>>,
     /// Events that are owed to programs elsewhere.
@@ -130,6 +134,7 @@ fn app(setup: Setup, own: guard::Own, (shutdown, tasks): (CancellationToken, Tas
         .route("/money", get(page::money))
         .route("/money.csv", get(page::money_csv))
         .route("/history", get(page::history))
+        .route("/files/{until}/{signature}/{sha256}/{name}", get(file::serve))
         .route("/login/{code}", get(page::door).post(page::enter))
         .route("/logout", post(page::leave))
         .route("/do", post(page::act))

@@ -64,6 +64,7 @@ fn post_text(post: &Post) -> Result<Option<Vec<u8>>, CommitError> {
         | Body::Refusal(_)
         | Body::Agent { .. }
         | Body::Said { .. }
+        | Body::File(_)
         | Body::Hook(_)
         | Body::Kept(_) => {
             if post.network.as_str().contains('\0') {

@@ -270,6 +270,7 @@ fn away_with(item: &Item) -> u32 {
         }
         Body::Agent { .. }
         | Body::Said { .. }
+        | Body::File(_)
         | Body::Notice(_)
         | Body::Refusal(_)
         | Body::Hook(_)

@@ -158,6 +158,7 @@ impl Item {
             }
             Body::Agent { .. }
             | Body::Said { .. }
+            | Body::File(_)
             | Body::Notice(_)
             | Body::Refusal(_)
             | Body::Hook(_)

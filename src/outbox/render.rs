@@ -18,8 +18,8 @@ use crate::core::clean::{clean, visible};
 use crate::core::cut::{Cut, Extent, stands_for};
 use crate::core::id::AgentName;
 use crate::core::notice::Notice;
-use crate::core::post::{Body, Post, Target};
-use crate::l10n::Locale;
+use crate::core::post::{Body, Post, SentFile, Target};
+use crate::l10n::{Locale, Value};
 use crate::redact::{REDACTED, Redactor};
 
 /// Maximum length of a piece, in bytes. An IRC line has 512, less the sender's prefix (94 with a nick of 16, a user
@@ -113,6 +113,7 @@ impl Renderer {
                     Markup::Discord => discord::said(agent.as_str(), &text),
                 }
             }
+            Body::File(sent) => self.sent(sent, post),
             Body::Agent { agent, text, .. } => {
                 let text = clean(text);
                 let text = self.redactor.redact(&text);
@@ -240,6 +241,37 @@ impl Renderer {
         }
     }
 
+    /// Formats a file of an agent: Discord takes the file itself, elsewhere there is a link, or its first lines.
+    fn sent(&self, sent: &SentFile, post: &Post) -> Vec<String> {
+        let SentFile { agent, file, text, link, first } = sent;
+        let variables = |more: (&'static str, Value<'static>)| {
+            [
+                ("agent", agent.to_string().into()),
+                ("file", file.name.clone().into()),
+                ("size", file.size.into()),
+                more,
+            ]
+        };
+        let has_it = self.markup == Markup::Discord;
+        let (id, link) = match link {
+            _ if has_it => ("file-sent", String::new()),
+            Some(link) => ("file-sent-link", link.clone()),
+            None if first.is_empty() => ("file-sent-alone", String::new()),
+            None => ("file-sent-first", String::new()),
+        };
+        let mut lines = self.sentences(&self.locale.text(id, &variables(("link", link.into()))), post);
+        let words = [text.as_str(), if has_it { "" } else { first.as_str() }];
+        for words in words.into_iter().filter(|words| !words.is_empty()) {
+            let words = clean(words);
+            let words = self.redactor.redact(&words);
+            lines.extend(match self.markup {
+                Markup::Irc | Markup::Plain => self.said(agent, &words),
+                Markup::Discord => discord::said(agent.as_str(), &words),
+            });
+        }
+        lines
+    }
+
     fn sentences(&self, text: &str, post: &Post) -> Vec<String> {
         let text = clean(text);
         let redacted = self.redactor.redact(&text);
@@ -308,6 +340,7 @@ pub(super) fn estimate(post: &Post) -> u32 {
             texts.iter().map(|text| whole(text)).sum()
         }
         Body::Agent { text, .. } | Body::Said { text, .. } => whole(text).min(WORDS_LINES_MAX + 1),
+        Body::File(sent) => 1 + whole(&sent.text) + whole(&sent.first),
     };
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }

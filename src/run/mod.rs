@@ -273,6 +273,7 @@ impl Herder {
             bot_exchanges: config.networks.bot_exchanges,
             reloader: Some(reloader.clone()),
             page: http.as_ref().map(|opened| opened.logins.clone()),
+            files: config.files,
             patience: options.line_patience.unwrap_or(dispatch::PATIENCE),
         });
         let herder = Self {
@@ -396,6 +397,8 @@ impl Herder {
                 channels: wanted,
                 redactor: redactor.clone(),
                 limits: config.tools,
+                files: config.files,
+                links: doors.http.as_ref().and_then(|opened| opened.files.clone()),
             });
             let shutdown = self.hearing.clone();
             match calls {

@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
-use tracing::info;
+use tracing::{info, warn};
 
 use super::Herder;
+use crate::access::logins::random;
 use crate::access::{Access, Logins};
 use crate::certificate::Certificate;
 use crate::commands::Dispatcher;
 use crate::config::Config;
 use crate::core::id::NetworkName;
 use crate::core::speech::{Author, Origin};
+use crate::files::FileLinks;
 use crate::http::{self, Bound, HttpError};
-use crate::journal::Journal;
+use crate::journal::{Journal, Memo};
 use crate::l10n::Locale;
 use crate::redact::Redactor;
 
@@ -21,6 +23,8 @@ pub(super) struct Opened {
     bound: Bound,
     pub(super) url: String,
     pub(super) logins: Logins,
+    /// Makes links to files; `None` if there is no key to sign them.
+    pub(super) files: Option<FileLinks>,
 }
 
 /// Opens the listener of `[http]`; `None` if it is not configured.
@@ -29,7 +33,27 @@ pub(super) async fn open(config: &Config, journal: &Journal) -> Result<Option<Op
     let bound = http::bind(settings, &config.data_dir).await?;
     let url = bound.url().to_owned();
     let logins = Logins::open(journal.clone(), &url).await;
-    Ok(Some(Opened { bound, url, logins }))
+    let files = file_key(journal).await.map(|key| FileLinks::new(&url, &key));
+    Ok(Some(Opened { bound, url, logins, files }))
+}
+
+/// Returns the key by which links to files are signed; `None` if it cannot be read or made. It is kept, so that links
+/// outlive a restart.
+async fn file_key(journal: &Journal) -> Option<Vec<u8>> {
+    /// Key of the memo with it.
+    const KEY: &str = "files/key";
+    let reading = journal.clone();
+    let read = tokio::task::spawn_blocking(move || reading.memos(KEY)).await.ok()?;
+    let kept = read.ok()?.into_iter().find(|(key, _)| key == KEY);
+    if let Some((_, key)) = kept {
+        return Some(key.into_bytes());
+    }
+    let key = random()?;
+    if let Err(reason) = journal.remember(vec![Memo { key: KEY.to_owned(), value: Some(key.clone()) }]).await
+    {
+        warn!(%reason, "links to files end with this run");
+    }
+    Some(key.into_bytes())
 }
 
 impl Opened {
@@ -59,6 +83,7 @@ impl Herder {
             redactor,
             networks: self.queues.keys().cloned().collect(),
             logins: opened.logins,
+            files: opened.files,
             queues: self.queues.values().cloned().collect(),
             hooks: self.hooks.values().cloned().collect(),
         };

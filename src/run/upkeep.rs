@@ -94,6 +94,7 @@ pub(super) async fn run(journal: Journal, fleet: Fleet) {
             }
             done = &mut maintaining, if !maintaining.is_terminated() => {
                 next = Instant::now() + EVERY;
+                prune_files(&fleet).await;
                 if let Some(notice) = troubles.after(&done) {
                     fleet.alert(notice).await;
                 }
@@ -110,6 +111,18 @@ pub(super) async fn run(journal: Journal, fleet: Fleet) {
                 }
             }
         }
+    }
+}
+
+/// Removes files that no work names any more.
+async fn prune_files(fleet: &Fleet) {
+    let (fleet, now) = (fleet.clone(), clock::now());
+    let pruned = tokio::task::spawn_blocking(move || fleet.files().prune(now, || fleet.named_files()));
+    match pruned.await {
+        Ok(Ok(0)) => {}
+        Ok(Ok(files)) => debug!(files, "files that nothing names were removed"),
+        Ok(Err(reason)) => warn!(%reason, "files that nothing names stay"),
+        Err(reason) => warn!(%reason, "files that nothing names stay"),
     }
 }
 

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use tokio_util::bytes::Bytes;
 
 use super::job::{Job, JobResult};
-use super::wire::{Envelope, MESSAGE_MAX, ToRunner, WireError, encode};
+use super::wire::{Envelope, JOBS_FROM, MESSAGE_MAX, ToRunner, WireError, encode};
 use crate::core::detail::{Detail, Own};
 
 /// Maximum length of a result, in bytes: several times the output of git that is read.
@@ -27,6 +27,8 @@ pub(super) struct OpenJobs {
 #[derive(Debug)]
 struct Open {
     message: Bytes,
+    /// The first version whose runners do it.
+    version: u32,
     told: bool,
     stopped: bool,
     /// The result as far as it has come.
@@ -39,7 +41,7 @@ impl OpenJobs {
     pub(super) fn begin(&mut self, epoch: u64, job: Job) -> (u64, oneshot::Receiver<JobEnd>) {
         let (ended, receiver) = oneshot::channel();
         self.last += 1;
-        let number = self.last;
+        let (number, version) = (self.last, job.version());
         let body = ToRunner::Job { job: number, what: Box::new(job) };
         let encoded = encode(&Envelope::new(epoch, 0, body)).and_then(|message| match message.len() {
             0..=MESSAGE_MAX => Ok(message),
@@ -47,7 +49,8 @@ impl OpenJobs {
         });
         match encoded {
             Ok(message) => {
-                let open = Open { message, told: false, stopped: false, parts: String::new(), ended };
+                let open =
+                    Open { message, version, told: false, stopped: false, parts: String::new(), ended };
                 self.open.insert(number, open);
             }
             // The receiver is here.
@@ -98,12 +101,16 @@ impl OpenJobs {
         drop(open.ended.send(read));
     }
 
-    /// Gives up all jobs: the runner knows none.
-    pub(super) fn refuse_all(&mut self) {
-        for (_, open) in std::mem::take(&mut self.open) {
+    /// Gives up the jobs that a runner of this version does not know.
+    pub(super) fn refuse_newer(&mut self, version: u32) {
+        let newer = |open: &Open| open.version > version;
+        let refused: Vec<u64> =
+            self.open.iter().filter(|(_, open)| newer(open)).map(|(number, _)| *number).collect();
+        for open in refused.into_iter().filter_map(|number| self.open.remove(&number)) {
             drop(open.ended.send(Err(Own::OldRunner.into())));
         }
-        self.has_changed = false;
+        // It knows no list either.
+        self.has_changed &= version >= JOBS_FROM;
     }
 
     /// Returns the list of open jobs if it has changed, and marks it as told.

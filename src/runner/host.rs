@@ -15,6 +15,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
@@ -38,6 +40,7 @@ use crate::core::detail::Own;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Category;
+use crate::files::WantedFiles;
 use crate::runtime::process::descent::{Descent, Record, judge};
 use crate::runtime::process::{Identity, lives};
 use crate::runtime::{Launch, Live, Report};
@@ -63,6 +66,8 @@ struct Inner {
     parent: OnceLock<Identity>,
     incarnation: String,
     state: Mutex<State>,
+    /// Files that sessions get from the bot.
+    wanted: WantedFiles,
     /// Wakes the writer.
     changed: Notify,
     /// Notified when a session or a job is forgotten, and when a job has ended.
@@ -114,14 +119,16 @@ impl Host {
     /// # Errors
     /// The system has no randomness.
     pub fn new(
-        machine: Machine,
+        mut machine: Machine,
         journal: Option<String>,
         remembered: Option<PathBuf>,
         past: Option<Record>,
     ) -> io::Result<Self> {
         let drawn = getrandom::u64().map_err(|reason| io::Error::other(reason.to_string()))?;
+        let wanted = machine.ask_for_files();
         Ok(Self(Arc::new(Inner {
             machine,
+            wanted,
             remembered,
             past,
             parent: OnceLock::new(),
@@ -414,6 +421,11 @@ impl Inner {
                 self.not_delivered(&mut state, &of, whispers);
             }
             ToRunner::Launch(launch) => self.launch(&mut state, *launch),
+            ToRunner::Piece { file, from, piece } => {
+                // Bytes that cannot be read are none of the file.
+                let piece = piece.map(|piece| STANDARD.decode(piece).unwrap_or_default());
+                self.wanted.take(file, from, piece.as_deref());
+            }
             ToRunner::Job { job, what } => self.perform(&mut state, job, *what),
             ToRunner::Jobs { open, stopped } => {
                 state.jobs.keep(&open, &stopped);

@@ -195,7 +195,8 @@ mod tests {
         let (driver, mut orders) = mpsc::channel(1);
         let of = SessionKey { agent: AgentName::new("spark").expect("a good name"), session: SessionId(1) };
         let mut hosted = Hosted { orders: Some(queue(&tasks, driver)), over: false, ..Hosted::over(of) };
-        let steer = |n: usize| Order::Steer { work: WorkId(n as u64), text: String::new() };
+        let steer =
+            |n: usize| Order::Steer { work: WorkId(n as u64), text: String::new(), files: Vec::new() };
         let not_taken: Vec<Report> = (0..100).filter_map(|n| hosted.order(steer(n))).collect();
         assert_eq!(
             not_taken.len(),
@@ -223,7 +224,7 @@ mod tests {
         let (driver, mut orders) = mpsc::channel(WAITING_MAX);
         let of = SessionKey { agent: AgentName::new("spark").expect("a good name"), session: SessionId(1) };
         let mut hosted = Hosted { orders: Some(driver), over: false, ..Hosted::over(of) };
-        let steer = |n| Order::Steer { work: WorkId(n), text: String::new() };
+        let steer = |n| Order::Steer { work: WorkId(n), text: String::new(), files: Vec::new() };
         let answer = |numbers: [u64; 2]| numbers.map(|n| (WorkId(n), String::new())).to_vec();
         assert_eq!(hosted.order(steer(1)), None);
         assert_eq!(hosted.not_given(answer([1, 2])), answer([1, 2])[1..], "the turn has the first one");

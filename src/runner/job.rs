@@ -1,9 +1,11 @@
 //! Work on a machine beside its sessions: git in the clones of tasks, checks and merges.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::wire::{FILES_FROM, JOBS_FROM};
 use crate::core::checkout::{Act, Acted, Held, Plan};
 use crate::core::detail::Detail;
 use crate::runtime::git::diff::{Diff, Selection};
@@ -63,6 +65,15 @@ pub(crate) enum JobKind {
         /// The check.
         run: Box<check::Run>,
     },
+    /// A file of a workspace is read for people; from version 4 on.
+    Take {
+        /// The folder that the agent works in.
+        workspace: PathBuf,
+        /// Path of the file, as the agent states it.
+        path: String,
+        /// Maximum length of the file, in bytes.
+        max: u64,
+    },
     /// Accepted work is merged into the base.
     Merge {
         /// Number of the merge.
@@ -84,6 +95,8 @@ pub(crate) enum JobResult {
     Looked(Result<Held, Detail>),
     /// The changes of a task; or the reason why they cannot be read.
     Compared(Result<Diff, Detail>),
+    /// The bytes of a file in Base64; or the reason why there are none, for the model that named it.
+    Taken(Result<String, String>),
 }
 
 impl Job {
@@ -100,7 +113,22 @@ impl Job {
             | JobKind::Read { .. }
             | JobKind::Remove { .. }
             | JobKind::Look { .. }
-            | JobKind::Compare { .. } => {}
+            | JobKind::Compare { .. }
+            | JobKind::Take { .. } => {}
+        }
+    }
+
+    /// Returns the first version whose runners do such a job.
+    pub(super) const fn version(&self) -> u32 {
+        match self.kind {
+            JobKind::Take { .. } => FILES_FROM,
+            JobKind::Make { .. }
+            | JobKind::Read { .. }
+            | JobKind::Remove { .. }
+            | JobKind::Look { .. }
+            | JobKind::Compare { .. }
+            | JobKind::Check { .. }
+            | JobKind::Merge { .. } => JOBS_FROM,
         }
     }
 
@@ -114,13 +142,13 @@ impl Job {
             JobKind::Merge { number, .. } => JobResult::Acted(Acted::Merged(*number, Err(why))),
             JobKind::Look { .. } => JobResult::Looked(Err(why)),
             JobKind::Compare { .. } => JobResult::Compared(Err(why)),
+            JobKind::Take { .. } => JobResult::Taken(Err(format!("It cannot be read: {why}."))),
         }
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::path::PathBuf;
     use std::time::Duration;
 
     use super::*;
@@ -235,11 +263,23 @@ pub(super) mod tests {
                 | JobKind::Look { .. }
                 | JobKind::Compare { .. }
                 | JobKind::Check { .. }
+                | JobKind::Take { .. }
                 | JobKind::Merge { .. } => {}
             }
         }
         assert_lines(&jobs(), include_str!("../../tests/golden/runner/v3/job.jsonl"));
         assert_lines(&results(), include_str!("../../tests/golden/runner/v3/done.jsonl"));
+    }
+
+    #[test]
+    fn jobs_of_version_4_are_read_and_written_as_they_were() {
+        let (workspace, path) = (PathBuf::from("/srv/app"), "out/report.pdf".to_owned());
+        let take = job(JobKind::Take { workspace, path, max: 8 << 20 });
+        assert_eq!((take.version(), look().version()), (4, 3));
+        assert_lines(&[take], include_str!("../../tests/golden/runner/v4/job.jsonl"));
+        let taken =
+            [JobResult::Taken(Ok("aGk=".to_owned())), JobResult::Taken(Err("There is none.".to_owned()))];
+        assert_lines(&taken, include_str!("../../tests/golden/runner/v4/done.jsonl"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! comes back as another one has lost its sessions, which end as interrupted. One that is connected and says nothing
 //! counts as away as well.
 
+mod files;
 mod jobs;
 mod known;
 
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
+use files::Fetching;
 use known::{Known, Linked, confused};
 
 use super::called::Called;
@@ -28,8 +30,8 @@ use super::host::next;
 use super::ledger::{InOrder, KEPT_MAX};
 use super::way::{Opens, Way};
 use super::wire::{
-    CALLS_FROM, Envelope, Frames, FromRunner, HelloRefusal, JOBS_FROM, MESSAGE_MAX, OLDEST, Returned,
-    SessionKey, Standing, ToRunner, VERSION, WireError, encode,
+    CALLS_FROM, Envelope, Frames, FromRunner, HelloRefusal, MESSAGE_MAX, OLDEST, Returned, SessionKey,
+    Standing, ToRunner, VERSION, WireError, encode,
 };
 use crate::core::detail::{Detail, Own};
 use crate::core::id::AgentName;
@@ -100,6 +102,7 @@ struct Inner {
     tasks: TaskTracker,
     closed: CancellationToken,
     called: mpsc::Sender<Called>,
+    fetching: Fetching,
     /// Calls of tools to be carried out, until somebody takes them.
     calls: Mutex<Option<mpsc::Receiver<Called>>>,
 }
@@ -133,6 +136,7 @@ impl Link {
             tasks: TaskTracker::new(),
             closed: CancellationToken::new(),
             called,
+            fetching: Fetching::default(),
             calls: Mutex::new(Some(calls)),
         }));
         let inner = Arc::clone(&link.0);
@@ -388,6 +392,7 @@ impl Inner {
                 known.past = past.map(|past| *past);
                 known.version = version;
                 known.asked.connect();
+                known.pieces.clear();
                 drop(known);
                 self.welcomed(incarnation, sessions);
             }
@@ -508,6 +513,10 @@ impl Inner {
                 self.changed.notify_one();
             }
             FromRunner::CallOver { of, call } => known.calls.over(of, call),
+            FromRunner::Fetch { file, from } => {
+                self.fetching.ask(&mut known, file, from);
+                self.changed.notify_one();
+            }
             FromRunner::Done { job, part, last } => {
                 known.asked.take(job, &part, last);
                 self.changed.notify_one();
@@ -541,9 +550,8 @@ impl Inner {
             }
             frames.write_encoded(message, out)?;
         }
-        if known.version < JOBS_FROM {
-            known.asked.refuse_all();
-        }
+        let version = known.version;
+        known.asked.refuse_newer(version);
         if let Some(list) = known.asked.take_list() {
             frames.write(&Envelope::new(self.bot.epoch, 0, list), out)?;
         }
@@ -551,6 +559,11 @@ impl Inner {
             && let Some(job) = known.asked.take_untold()
         {
             frames.write_encoded(job, out)?;
+        }
+        while out.len() < WRITE_MAX
+            && let Some(piece) = known.pieces.pop_front()
+        {
+            frames.write(&Envelope::new(self.bot.epoch, 0, piece), out)?;
         }
         let mut sent = known.sent;
         for (n, message) in known.owed.since(sent + 1) {

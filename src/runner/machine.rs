@@ -17,13 +17,16 @@ use crate::core::checkout::{self, Act, Acted, Base, Plan};
 use crate::core::detail::Detail;
 use crate::core::id::AgentName;
 use crate::core::review::Merged;
+use crate::files::{FileSource, FileStore, WantedFiles};
 use crate::redact::Redactor;
 use crate::runtime::check::{self, Run};
 use crate::runtime::git::Git;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::process::Tree;
-use crate::runtime::{self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation, merge, setup};
+use crate::runtime::{
+    self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation, merge, outbox, setup,
+};
 
 /// Time between SIGTERM and SIGKILL for a check or a merge that was stopped: git removes its locks.
 const GRACE: Duration = Duration::from_secs(2);
@@ -65,6 +68,8 @@ pub struct Machine {
     /// The set grows when the configuration names more secrets.
     withheld: RwLock<BTreeSet<String>>,
     tools: Option<Grants>,
+    /// The place from which sessions get files.
+    files: FileSource,
     /// Held while a task is merged into a repository, by the repository's folder.
     merges: Mutex<BTreeMap<PathBuf, Arc<AsyncMutex<()>>>>,
 }
@@ -82,6 +87,7 @@ impl Machine {
             redactor,
             withheld: RwLock::new(withheld),
             tools,
+            files: FileSource::Store(FileStore::new(&data_dir)),
             merges: Mutex::default(),
         }
     }
@@ -93,6 +99,13 @@ impl Machine {
         let (redactor, withheld) = (Redactor::default(), BTreeSet::new());
         let machine = Self::new(Setup { data_dir, trees, redactor, withheld, tools: None });
         Self { simulated: Some(Simulated(starts)), ..machine }
+    }
+
+    /// Lets sessions get files from the bot, to which this machine is connected; returns the files that are wanted.
+    pub(super) fn ask_for_files(&mut self) -> WantedFiles {
+        let wanted = WantedFiles::default();
+        self.files = FileSource::Bot(wanted.clone());
+        wanted
     }
 
     /// Returns the clock that stands still with this process.
@@ -138,6 +151,8 @@ impl Machine {
             state: std::path::absolute(self.agents.join(launch.agent.as_str())).ok(),
             tools: pass.and_then(Pass::access),
             redactor: self.redactor.clone(),
+            files: Some(self.files.clone()),
+            pictures: Vec::new(),
         }
     }
 
@@ -176,6 +191,10 @@ impl Machine {
                 let compared = Box::pin(checkouts.diff(&plan, &selection));
                 stop.run_until_cancelled(compared).await.map(JobResult::Compared)
             }
+            JobKind::Take { workspace, path, max } => {
+                let taken = Box::pin(outbox::take(self.trees.running(), &workspace, path, max));
+                stop.run_until_cancelled(taken).await.map(JobResult::Taken)
+            }
             JobKind::Check { number, launch, run } => {
                 let checked = stop.run_until_cancelled(Box::pin(self.check(*launch, *run))).await;
                 let boxed = |evidence: Option<Evidence>| evidence.map(Box::new);
@@ -197,6 +216,9 @@ impl Machine {
     pub(super) fn redacted(&self, done: JobResult) -> JobResult {
         let of = |why: &Detail| self.redactor.of(why).into_owned();
         match done {
+            JobResult::Taken(taken) => {
+                JobResult::Taken(taken.map(|bytes| outbox::redacted(bytes, &self.redactor)))
+            }
             JobResult::Looked(looked) => JobResult::Looked(looked.map_err(|why| of(&why))),
             JobResult::Compared(compared) => JobResult::Compared(match compared {
                 Ok(diff) => Ok(diff.each_text(|text| self.redactor.redact(text).into_owned())),

@@ -1,7 +1,10 @@
 //! The place where an agent's sessions run, as its supervisor sees it.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio_util::sync::CancellationToken;
 
 use super::job::{Job, JobKind, JobResult};
@@ -145,12 +148,39 @@ impl Place {
         }
     }
 
+    /// Reads a file of a workspace there, for people. `path` is the agent's.
+    ///
+    /// # Errors
+    /// The reason why there is none, for the model.
+    pub(crate) async fn take_file(
+        &self,
+        marker: String,
+        (workspace, path): (PathBuf, String),
+        max: u64,
+    ) -> Result<Vec<u8>, String> {
+        let job = Job { marker, kind: JobKind::Take { workspace, path, max } };
+        let unread = || "It cannot be read at the moment.".to_owned();
+        match self.perform_soon(job).await {
+            Some(JobResult::Taken(taken)) => STANDARD.decode(taken?).map_err(|_| unread()),
+            _ => Err(unread()),
+        }
+    }
+
     /// Removes what a killed herder has left of its looks at repositories. Its processes must be gone.
     pub(crate) async fn sweep(&self) {
         match self {
             Self::Embedded(machine) => machine.sweep().await,
             // It does that itself before it listens.
             Self::Remote(..) => {}
+        }
+    }
+
+    /// Returns false if it is a runner that was started by an earlier herder, whose sessions get no files.
+    #[must_use]
+    pub fn takes_files(&self) -> bool {
+        match self {
+            Self::Embedded(_) => true,
+            Self::Remote(link, _) => link.takes_files(),
         }
     }
 

@@ -13,12 +13,13 @@ use tokio_util::bytes::{Bytes, BytesMut};
 use tokio_util::codec::{Decoder, Encoder, LengthDelimitedCodec};
 
 use super::job::Job;
+use crate::core::file::Sha256;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::runtime::process::descent::Record;
 use crate::runtime::{Launch, Live, Order, Report};
 
 /// The newest version that this herder speaks.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The oldest version that this herder speaks.
 pub const OLDEST: u32 = 1;
@@ -31,6 +32,9 @@ pub const CALLS_FROM: u32 = 2;
 
 /// The first version whose runners do jobs.
 pub const JOBS_FROM: u32 = 3;
+
+/// The first version whose runners get files from the bot.
+pub const FILES_FROM: u32 = 4;
 
 /// Maximum length of a message, in bytes. A prompt or an answer of a model is far below it.
 pub const MESSAGE_MAX: usize = 900 * 1024;
@@ -126,6 +130,16 @@ pub enum ToRunner {
         /// The numbers of those that are to be ended; their ends are waited for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         stopped: Vec<u64>,
+    },
+    /// The answer to [`FromRunner::Fetch`]; from version 4 on.
+    Piece {
+        /// The file.
+        file: Sha256,
+        /// Number of the first byte.
+        from: u64,
+        /// The bytes in Base64; `None` if the bot does not have the file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        piece: Option<String>,
     },
 }
 
@@ -227,6 +241,14 @@ pub enum FromRunner {
         part: String,
         /// True for the last part.
         last: bool,
+    },
+    /// Asks for the next piece of a file that a session gets. It comes again on a new connection until it is answered; from
+    /// version 4 on.
+    Fetch {
+        /// The file.
+        file: Sha256,
+        /// Number of the first byte.
+        from: u64,
     },
 }
 

@@ -16,7 +16,7 @@
 //! [`codex`], [`acp`] and [`command`] implement, with [`rpc`], [`loose`] and [`classify`] for common parts;
 //! [`clocks`] the pure part of timeouts; [`process`] the process trees and the stop ladder; [`orphans`] the processes
 //! that a killed herder left; [`environment`] a child's variables; [`isolation`] what is kept from a child;
-//! `workspace` the inspection of its workspace; `git` herder's own git, for the clones of tasks;
+//! `workspace` the inspection of its workspace; `inbox` the files that are brought there; `git` herder's own git, for the clones of tasks;
 //! `check` the command that checks an agent's work there.
 
 pub mod acp;
@@ -33,12 +33,15 @@ pub(crate) mod folder;
 mod form;
 pub(crate) mod git;
 pub mod grants;
+mod inbox;
+pub(crate) mod inside;
 pub mod isolation;
 pub mod lines;
 pub mod loose;
 pub(crate) mod merge;
 pub mod observing;
 pub mod orphans;
+pub(crate) mod outbox;
 mod outgoing;
 pub mod process;
 pub mod protocol;
@@ -60,15 +63,18 @@ use tokio::sync::{mpsc, watch};
 
 use crate::core::ask::{AskKey, Told};
 use crate::core::danger::AskPattern;
+use crate::core::file::KeptFile;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::machine::{Enforcement, Taken, Together};
 use crate::core::outcome::Usage;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
+use crate::files::FileSource;
 use crate::redact::Redactor;
 
 pub use grants::Access;
+pub use inbox::Picture;
 pub use process::ProcessTrees;
 pub use warm::Stay;
 
@@ -115,6 +121,9 @@ pub struct Launch {
     /// Names of environment variables that no agent gets from now on, beside those that the machine withholds already.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub withheld: BTreeSet<String>,
+    /// Files for the agent's inbox, under their names there; they are named to it with the prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<KeptFile>,
 }
 
 /// The part of a session's parameters that belongs to the machine on which it runs. It is resolved there and never
@@ -131,6 +140,10 @@ pub struct Local {
     pub tools: Option<Access>,
     /// Redactor for the texts of the session, applied before they are cut.
     pub redactor: Redactor,
+    /// The place from which the session gets files; `None` if there is none.
+    pub files: Option<FileSource>,
+    /// Pictures for the prompt, once they are there.
+    pub pictures: Vec<Picture>,
 }
 
 impl Launch {
@@ -177,6 +190,9 @@ pub enum Order {
         work: WorkId,
         /// Text of the message.
         text: String,
+        /// Files that came with it, as in [`Launch::files`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<KeptFile>,
     },
     /// Like [`Order::Steer`], for a message that has waited for long: if the running turn accepts nothing, it is cut
     /// short, provided that the runtime can start another one in the same session.
@@ -185,6 +201,9 @@ pub enum Order {
         work: WorkId,
         /// Text of the message.
         text: String,
+        /// Files that came with it, as in [`Launch::files`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<KeptFile>,
     },
     /// Give the runtime the answer to a request.
     Answer {

@@ -15,7 +15,7 @@ use super::codex::Codex;
 use super::command::Command;
 use super::observing::Call;
 use super::text::Tail;
-use super::{Launch, Local, environment, isolation, loose};
+use super::{Launch, Local, Picture, environment, isolation, loose};
 use crate::core::ask::{AskKey, Inquiry, Part, Told};
 use crate::core::detail::Detail;
 use crate::core::id::WorkId;
@@ -192,6 +192,9 @@ pub trait Protocol: Send {
 
     /// Returns the bytes that give the runtime the session's prompt.
     fn prompt(&mut self, prompt: &str) -> Feed;
+
+    /// Takes the pictures of the prompt or message that follows. A runtime without pictures ignores them.
+    fn show(&mut self, _pictures: Vec<Picture>) {}
 
     /// Returns the way in which the runtime takes a message during the running turn.
     fn steer(&mut self, work: WorkId, text: &str) -> Steering;

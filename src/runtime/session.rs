@@ -1,10 +1,11 @@
 //! The loop of one session: all events of a driver are awaited in one place ([`Session::next`]) and handled without awaiting.
 
+mod bringing;
 mod ending;
 mod handling;
 mod staying;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 
 use super::clocks::Vitals;
 use super::feed::Stdin;
+use super::inbox::Brought;
 use super::lines::Lines;
 use super::observing::Observer;
 use super::outgoing::Outgoing;
@@ -33,6 +35,7 @@ use crate::core::id::WorkId;
 use crate::core::input::{Clock, Signal};
 use crate::core::machine::Enforcement;
 use crate::core::outcome::{Category, Exit, Outcome};
+use bringing::{Bringing, bring_first};
 use staying::Stayed;
 
 /// Maximum time to wait after an interrupt, before the stop ladder goes on. A runtime reports its result within 50 ms
@@ -117,6 +120,11 @@ async fn run((mut launch, mut local): Given, trees: ProcessTrees, mut ends: Ends
             Err(broken) => return never_began(&ends, Outcome::new(Category::Permanent, broken)).await,
         }
         let mut early = Vec::new();
+        match Box::pin(bring_first((&mut launch, &mut local), &trees, &mut ends, &mut early)).await {
+            Ok(()) => {}
+            Err(Some(outcome)) => return never_began(&ends, outcome).await,
+            Err(None) => return,
+        }
         let (owned, spoken, same) =
             match Box::pin(start((launch, local), &trees, &mut ends, &mut early)).await {
                 Ok(started) => started,
@@ -240,6 +248,7 @@ enum Happened {
     Fed(Option<WorkId>),
     Exited(io::Result<ExitStatus>),
     LadderDone(Gone),
+    Brought(Brought),
     Sampled(u64),
     Weighed(Weight),
     Time,
@@ -308,6 +317,8 @@ struct Session {
     asked: BTreeSet<AskKey>,
     /// True if the agent waits for people in a call of one of herder's tools.
     waits: bool,
+    /// Messages whose files are on their way, in order.
+    bringing: VecDeque<Bringing>,
     /// Total time for which the session waited for people, which no timeout counts.
     held: Duration,
     /// Time since which people are waited for now; `None` if they are not.
@@ -373,6 +384,7 @@ impl Session {
             warm: false,
             asked: BTreeSet::new(),
             waits: false,
+            bringing: VecDeque::new(),
             held: Duration::ZERO,
             held_since: None,
             launch,
@@ -423,6 +435,7 @@ impl Session {
                 Happened::Fed(work) => self.on_fed(work),
                 Happened::Exited(status) => self.on_exit(status),
                 Happened::LadderDone(gone) => self.drain(gone),
+                Happened::Brought(brought) => self.on_brought(&brought),
                 Happened::Sampled(ticks) => self.on_sample(ticks),
                 Happened::Weighed(weight) => self.on_weight(weight),
                 Happened::Time => self.on_time(),
@@ -439,8 +452,20 @@ impl Session {
     async fn next(&mut self) -> Happened {
         let deadline = self.deadline();
         let room = self.outgoing.has_room() && self.stdin.has_room();
-        let Self { trees, ends, outgoing, child, stdin, stdout, stderr, stage, sampling, weighing, .. } =
-            self;
+        let Self {
+            trees,
+            ends,
+            outgoing,
+            child,
+            stdin,
+            stdout,
+            stderr,
+            stage,
+            sampling,
+            weighing,
+            bringing,
+            ..
+        } = self;
         let Ends { orders, reports, .. } = ends;
         tokio::select! {
             order = orders.recv(), if self.listening => Happened::Order(order),
@@ -458,6 +483,7 @@ impl Session {
             work = stdin.feed(), if stdin.has_work() => Happened::Fed(work),
             status = exited(child), if child.is_some() => Happened::Exited(status),
             gone = ladder_done(stage) => Happened::LadderDone(gone),
+            brought = bringing::done(bringing) => Happened::Brought(brought),
             ticks = done(sampling) => Happened::Sampled(ticks),
             weight = done(weighing) => Happened::Weighed(weight),
             () = trees.running().sleep_until(deadline) => Happened::Time,

@@ -5,34 +5,24 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, renameat, unlinkat};
+use rustix::fs::{Mode, open, openat, renameat};
 use rustix::io::Errno;
 
 use crate::core::context::{FILE, FOLDER};
 use crate::core::id::AgentName;
+use crate::runtime::inside::{BELOW, DIRECTORY, fresh, own_folder, removed};
 
 /// Name of `context.md` while it is written. It replaces the old file by a rename, so that a reader never sees a part.
 const NEW: &str = ".context.md.new";
-
-/// Name and content of the file that excludes the agent's folder from its commits.
-const IGNORE: (&str, &str) = (".gitignore", "*\n");
 
 /// Writes `context.md` of an agent in its workspace, in place of the old one.
 ///
 /// # Errors
 /// If the folders cannot be created, are no folders, or cannot be written to.
 pub(super) fn write(workspace: &Path, agent: &AgentName, text: &str) -> io::Result<()> {
-    let workspace = open(workspace, DIRECTORY, Mode::empty())?;
-    let all = made(&workspace, FOLDER)?;
-    match fresh(&all, IGNORE.0) {
-        Ok(file) => File::from(file).write_all(IGNORE.1.as_bytes())?,
-        Err(Errno::EXIST) => {}
-        Err(reason) => return Err(reason.into()),
-    }
-    let own = made(&all, agent.as_str())?;
+    let own = own_folder(workspace, agent)?;
     // A killed herder may have left one.
     removed(&own, NEW)?;
     File::from(fresh(&own, NEW)?).write_all(text.as_bytes())?;
@@ -50,31 +40,6 @@ pub(super) fn remove(workspace: &Path, agent: &AgentName) -> io::Result<()> {
     match folder {
         Ok(own) => removed(&own, FILE),
         Err(Errno::NOENT) => Ok(()),
-        Err(reason) => Err(reason.into()),
-    }
-}
-
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-
-/// Flags to open a folder below the workspace without following symbolic links.
-const BELOW: OFlags = DIRECTORY.union(OFlags::NOFOLLOW);
-
-/// Opens a folder within a folder without following symbolic links, and creates it if it does not exist.
-fn made(parent: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
-    match mkdirat(parent, name, Mode::RWXU) {
-        Ok(()) | Err(Errno::EXIST) => openat(parent, name, BELOW, Mode::empty()),
-        Err(reason) => Err(reason),
-    }
-}
-
-fn fresh(parent: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(parent, name, flags, Mode::RUSR | Mode::WUSR)
-}
-
-fn removed(parent: &OwnedFd, name: &str) -> io::Result<()> {
-    match unlinkat(parent, name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(reason) => Err(reason.into()),
     }
 }

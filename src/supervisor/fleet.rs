@@ -1,6 +1,8 @@
 //! The handle to the whole fleet, for commands and networks.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -20,6 +22,7 @@ use crate::core::ask::{Inquiry, Settled};
 use crate::core::card::Card;
 use crate::core::checkout::{Held, Plan};
 use crate::core::detail::Detail;
+use crate::core::file::Sha256;
 use crate::core::id::{AgentName, AskId, NetworkName, SessionId, WorkId};
 use crate::core::input::Control;
 use crate::core::link::LinkReport;
@@ -29,6 +32,7 @@ use crate::core::spec::AgentSpec;
 use crate::core::tie::Tie;
 use crate::core::time::Timestamp;
 use crate::core::work::WorkKind;
+use crate::files::{self, FileStore};
 use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Memo, Stream, Write};
 use crate::runtime::git::diff::{Diff, Selection};
 
@@ -110,6 +114,35 @@ impl Fleet {
     #[must_use]
     pub fn leaves_sessions(&self) -> bool {
         self.has_runner() && self.shared.views().iter().any(|view| view.agent.session().is_some())
+    }
+
+    /// Returns the bytes of files that people and agents give each other.
+    #[must_use]
+    pub fn files(&self) -> FileStore {
+        FileStore::new(self.shared.journal.data_dir())
+    }
+
+    /// Returns the files that agents' work or the board's names.
+    ///
+    /// # Errors
+    /// The state of an agent is unknown.
+    pub fn named_files(&self) -> io::Result<BTreeSet<Sha256>> {
+        let views = self.shared.views();
+        if !self.unreadable().is_empty() || views.iter().any(|view| self.is_deserted(&view.name)) {
+            return Err(io::Error::other("the state of an agent is unknown"));
+        }
+        let mut named = BTreeSet::new();
+        files::add_named(&*self.board(), &mut named)?;
+        for view in views {
+            files::add_named(&*view.agent, &mut named)?;
+        }
+        Ok(named)
+    }
+
+    /// Returns false if sessions get no files, because the runner was started by an earlier herder.
+    #[must_use]
+    pub fn takes_files(&self) -> bool {
+        self.shared.place.takes_files()
     }
 
     /// Returns the journal, for reading histories.

@@ -13,6 +13,7 @@ use super::Shared;
 use crate::clock::running::{Held, Running};
 use crate::core::agent::ProcessRecord;
 use crate::core::ask::{AskKey, Told};
+use crate::core::file::KeptFile;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Usage;
@@ -143,6 +144,7 @@ impl Session {
             conversed,
             marker: marker.clone(),
             reviews,
+            files: inbox_files(work),
             ..Self::aside(shared, spec, id)
         };
         let warm = staying.as_ref().map(|staying| (staying.process, staying.marker.clone()));
@@ -174,6 +176,7 @@ impl Session {
             conversed: Usage::default(),
             marker: String::new(),
             reviews: false,
+            files: Vec::new(),
         }
     }
 
@@ -376,6 +379,15 @@ fn prompt(spec: &AgentSpec, work: &Work, before: [Option<String>; 2], whispers: 
         .filter(|part| !part.trim().is_empty())
         .collect::<Vec<_>>()
         .join("\n\n")
+}
+
+/// Returns the files of work, under their names in the agent's inbox.
+pub(super) fn inbox_files(work: &Work) -> Vec<KeptFile> {
+    let named = |(index, file): (usize, &KeptFile)| KeptFile {
+        name: file.inbox_name(work.id, index),
+        ..file.clone()
+    };
+    work.card().files.iter().enumerate().map(named).collect()
 }
 
 /// Returns the time limits of a session, which stay the same until it ends, whatever the configuration becomes.

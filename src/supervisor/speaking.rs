@@ -3,10 +3,13 @@
 use super::Fleet;
 use crate::clock;
 use crate::core::id::{AgentName, NetworkName, PostId};
+use crate::core::link::DISCORD_NETWORK;
 use crate::core::notice::{Audience, Notice};
-use crate::core::post::{Body, Lane, Post, Target};
+use crate::core::post::{Body, Lane, Post, SentFile, Target};
+use crate::core::tools::Tool;
+use crate::core::work::Actor;
 use crate::core::{Owed, OwedBody};
-use crate::journal::Batch;
+use crate::journal::{AuditEntry, Batch, Entry, Stream, Write};
 
 impl Fleet {
     /// Posts an agent's words in several channels; they are in the outbox when this returns.
@@ -46,8 +49,69 @@ impl Fleet {
         self.post(self.shared.posting.owed(agent, work.as_ref(), owed.to_vec(), clock::now())).await
     }
 
+    /// Reads a file of the folder that an agent works in. `path` is the agent's.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    pub async fn take_file(&self, agent: &AgentName, path: &str, max: u64) -> Result<Vec<u8>, String> {
+        let folder = self.view(agent).and_then(|view| {
+            let spec = view.agent.spec.as_ref()?;
+            let clone = view.agent.checkout().map(|checkout| self.shared.checkout_folder(checkout.plan.task));
+            clone.or_else(|| spec.repository.is_none().then(|| spec.workspace.clone()))
+        });
+        let folder = folder.ok_or("You have no workspace.")?;
+        let marker = format!("{}{agent}/take", self.shared.place.prefix(self.shared.journal.id()));
+        self.shared.place.take_file(marker, (folder, path.to_owned()), max).await
+    }
+
+    /// Posts a file of an agent in several channels, and records it in the audit trail; both are on disk when this
+    /// returns. Each channel has the link or the first lines that its network needs.
+    ///
+    /// # Errors
+    /// A sentence for the model, if it cannot be recorded.
+    pub async fn send_file(
+        &self,
+        to: Vec<(NetworkName, Target)>,
+        sent: SentFile,
+        place: String,
+    ) -> Result<(), String> {
+        let at = clock::now();
+        let SentFile { agent, file, .. } = &sent;
+        let audit = AuditEntry {
+            by: Actor::agent(agent),
+            place,
+            agent: Some(agent.clone()),
+            verb: Tool::SendFile.name().to_owned(),
+            text: format!("{}, {} bytes, SHA-256 {}", file.name, file.size, file.sha256),
+        };
+        let post = |(network, to): (NetworkName, Target)| {
+            let mut sent = sent.clone();
+            if network.as_str() == DISCORD_NETWORK {
+                (sent.link, sent.first) = (None, String::new());
+            }
+            Post {
+                id: PostId::default(),
+                network,
+                to,
+                lane: Lane::Normal,
+                at,
+                body: Body::File(Box::new(sent)),
+                answers: None,
+                quotes: None,
+                confirmed_lines: 0,
+            }
+        };
+        let posts = to.into_iter().map(post).collect();
+        let writes =
+            vec![Write { stream: Stream::Audit, expected_rev: None, entries: vec![Entry::Audit(audit)] }];
+        self.commit(Batch { at, writes, posts, ..Batch::default() }).await
+    }
+
     async fn post(&self, posts: Vec<Post>) -> Result<(), String> {
-        let batch = Batch { at: clock::now(), posts, ..Batch::default() };
+        self.commit(Batch { at: clock::now(), posts, ..Batch::default() }).await
+    }
+
+    async fn commit(&self, batch: Batch) -> Result<(), String> {
         let stored = self.shared.journal.commit(batch).await;
         stored.map(drop).map_err(|reason| {
             tracing::error!(%reason, "what an agent says could not be recorded");

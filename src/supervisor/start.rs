@@ -29,6 +29,7 @@ use crate::core::input::Input;
 use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
 use crate::evaluator::Evaluator;
+use crate::files::FileStore;
 use crate::journal::{CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
 use crate::redact::Redactor;
 use crate::runner::link::{Link, LinkError};
@@ -155,6 +156,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     let recalled = journal.reading(recall).await??;
     let place = if let Some(link) = runner {
         link.withhold(&withheld);
+        link.give_files(FileStore::new(journal.data_dir()));
         Place::Remote(link, tools)
     } else {
         Place::Embedded(Machine::new(runner::Setup {

@@ -4,6 +4,7 @@
 
 mod asking;
 mod reviewing;
+mod sending;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,6 +26,7 @@ use crate::core::post::Target;
 use crate::core::time::Timestamp;
 use crate::core::tools::{NOTE_MAX, READ_LINES, SEND_LINES_MAX, SEND_MAX, Tool, WAIT_MAX};
 use crate::core::work::{TaskEnd, TaskReport};
+use crate::files::{FileLinks, FileRules};
 use crate::redact::Redactor;
 use crate::runtime::grants::Admitted;
 use crate::runtime::text::{bounded, one_line};
@@ -35,6 +37,9 @@ const JOIN_WITHIN: Duration = Duration::from_secs(15);
 
 /// Maximum number of joins and parts, and of task reports, per agent and minute: far above any useful number.
 const ACTS_PER_MINUTE: usize = 10;
+
+/// Maximum number of files that one agent has read to be sent, per minute, whether they are sent or not.
+const TAKES_PER_MINUTE: usize = 30;
 
 /// Maximum number of a channel's members that one tool call lists.
 const NAMED_MAX: usize = 200;
@@ -54,6 +59,10 @@ pub struct Setup {
     pub redactor: Redactor,
     /// The section `[tools]` of the configuration: limits on the number of messages.
     pub limits: config::Tools,
+    /// Limits on the files that agents send.
+    pub files: FileRules,
+    /// Makes links to files on the page; `None` without a page.
+    pub links: Option<FileLinks>,
 }
 
 /// Carries out the tool calls of agents in the running herder. Cheap to clone.
@@ -64,6 +73,8 @@ pub struct Host(Arc<Inner>);
 struct Inner {
     setup: Setup,
     sends: Mutex<Rate>,
+    files: Mutex<Rate>,
+    takes: Mutex<Rate>,
     notices: Mutex<Rate>,
     moves: Mutex<Rate>,
     reports: Mutex<Rate>,
@@ -90,6 +101,8 @@ impl Host {
         let minute = Duration::from_secs(60);
         Self(Arc::new(Inner {
             sends: Mutex::new(Rate::new(minute, setup.limits.sends_per_minute)),
+            files: Mutex::new(Rate::new(minute * 60, setup.files.per_hour)),
+            takes: Mutex::new(Rate::new(minute, TAKES_PER_MINUTE)),
             notices: Mutex::new(Rate::new(minute * 60, setup.limits.notices_per_hour)),
             moves: Mutex::new(Rate::new(minute, ACTS_PER_MINUTE)),
             reports: Mutex::new(Rate::new(minute, ACTS_PER_MINUTE)),
@@ -134,6 +147,7 @@ impl Host {
             Tool::ReviewDiff => reviewing::diff(self, caller, arguments).await,
             Tool::ReviewAccept => reviewing::verdict(self, caller, arguments, true).await,
             Tool::ReviewReject => reviewing::verdict(self, caller, arguments, false).await,
+            Tool::SendFile => sending::send(self, caller, arguments).await,
         }
     }
 

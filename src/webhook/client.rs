@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::StatusCode;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
+use reqwest::{StatusCode, Url};
 
-use super::address::{self, Guarded};
+use super::address::{self, AddressError, Guarded};
 use crate::core::time::Timestamp;
 
 /// Timeout of a request, from the DNS lookup to the answer (contract, section 8).
@@ -108,6 +108,84 @@ impl Client {
     }
 }
 
+/// Maximum number of redirects of a download.
+const REDIRECTS_MAX: usize = 3;
+
+/// The reason why a file was not downloaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfetched {
+    /// The address, or one that it leads to, is private or no web address.
+    Private,
+    /// The address leads on too often.
+    Redirects,
+    /// The server answers with this HTTP status.
+    Status(u16),
+    /// The file is too long.
+    TooLong,
+    /// The address is that of a page, and not of a file.
+    Page,
+    /// The server does not answer, or not in time.
+    Unanswered,
+}
+
+impl Client {
+    /// Downloads a file of at most `most` bytes. Each address that it is redirected to is checked as the first one is.
+    ///
+    /// # Errors
+    /// The reason why there is no file.
+    pub async fn fetch(&self, url: &str, most: u64) -> Result<Vec<u8>, Unfetched> {
+        let mut url = checked(Url::parse(url).ok(), self.allow_private)?;
+        for _ in 0..=REDIRECTS_MAX {
+            let mut response = self.http.get(url.clone()).send().await.map_err(|error| unanswered(&error))?;
+            let status = response.status();
+            let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+            if status.is_redirection() {
+                let next = header(LOCATION).ok_or(Unfetched::Status(status.as_u16()))?;
+                url = checked(url.join(next).ok(), self.allow_private)?;
+                continue;
+            }
+            if !status.is_success() {
+                return Err(Unfetched::Status(status.as_u16()));
+            }
+            let media = header(CONTENT_TYPE).unwrap_or_default().trim().to_ascii_lowercase();
+            if media.starts_with("text/html") || media.starts_with("application/xhtml") {
+                return Err(Unfetched::Page);
+            }
+            if response.content_length().is_some_and(|length| length > most) {
+                return Err(Unfetched::TooLong);
+            }
+            let mut bytes = Vec::new();
+            while let Some(chunk) = response.chunk().await.map_err(|error| unanswered(&error))? {
+                bytes.extend_from_slice(&chunk);
+                if bytes.len() as u64 > most {
+                    return Err(Unfetched::TooLong);
+                }
+            }
+            return Ok(bytes);
+        }
+        Err(Unfetched::Redirects)
+    }
+}
+
+/// Returns an address of the web that herder may go to. The resolver judges a name.
+fn checked(url: Option<Url>, allow_private: bool) -> Result<Url, Unfetched> {
+    url.filter(|url| matches!(url.scheme(), "http" | "https"))
+        .filter(|url| address::check(url.as_str(), allow_private).is_ok())
+        .ok_or(Unfetched::Private)
+}
+
+/// Returns the reason for a failed request: the resolver refuses private addresses.
+fn unanswered(error: &reqwest::Error) -> Unfetched {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        if let Some(AddressError::Literal(_) | AddressError::Resolved { .. }) = cause.downcast_ref() {
+            return Unfetched::Private;
+        }
+        source = cause.source();
+    }
+    Unfetched::Unanswered
+}
+
 fn answered(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> Answer {
     if status.is_success() {
         return Answer::Taken { status: status.as_u16() };
@@ -180,6 +258,25 @@ mod tests {
             for status in statuses {
                 assert_eq!(shown(*status), wanted, "{status}");
             }
+        }
+    }
+
+    #[test]
+    fn no_redirect_leads_to_a_private_address() {
+        let from = Url::parse("https://example.org/a/cat.png").expect("an address");
+        let next = |location: &str| checked(from.join(location).ok(), false).map(|url| url.to_string());
+        assert_eq!(next("/b.png").as_deref(), Ok("https://example.org/b.png"));
+        assert_eq!(next("//example.com/b.png").as_deref(), Ok("https://example.com/b.png"));
+        for private in [
+            "http://127.0.0.1/b.png",
+            "//169.254.169.254/latest/meta-data",
+            "http://[::1]/",
+            "http://0x7f.1/",
+            "http://[::ffff:10.0.0.1]/",
+            "file:///etc/passwd",
+            "data:image/png;base64,AAAA",
+        ] {
+            assert_eq!(next(private), Err(Unfetched::Private), "{private}");
         }
     }
 

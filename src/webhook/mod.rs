@@ -39,7 +39,7 @@ use crate::redact::Redactor;
 use crate::supervisor::Fleet;
 
 pub use body::{Format, Telling, encode};
-pub use client::{Answer, Client, ClientError, TIMEOUT};
+pub use client::{Answer, Client, ClientError, TIMEOUT, Unfetched};
 pub use deadman::{Pulse, watch};
 pub use retry::{Next, Standing};
 pub use settings::{DeadMan, Webhook};

@@ -158,7 +158,11 @@ async fn asks_for_permission(make: Maker) {
 async fn keeps_its_turn_when_a_message_comes(make: Maker) {
     let api = ModelApi::start(Scenario::OneTool { command: "sleep 2" }).await;
     let trees = ProcessTrees::new().expect("this process can adopt");
-    let order = Order::Steer { work: herder::core::id::WorkId(7), text: "look left first".to_owned() };
+    let order = Order::Steer {
+        work: herder::core::id::WorkId(7),
+        text: "look left first".to_owned(),
+        files: Vec::new(),
+    };
     let agent = |api: &ModelApi, folder: &Path| {
         let spec = make(api, folder);
         shows(&spec, Feature::MidTurn, false);

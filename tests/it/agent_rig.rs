@@ -22,6 +22,7 @@ use herder::core::agent::{Agent, Phase};
 use herder::core::ask::AskAnswer;
 use herder::core::effect::Effect;
 use herder::core::event::{Event, PauseReason, WaitReason};
+use herder::core::file::KeptFile;
 use herder::core::id::{NetworkName, SessionId, WorkId};
 use herder::core::input::{Control, Input, Signal};
 use herder::core::outcome::{Category, Outcome};
@@ -34,7 +35,8 @@ use herder::runtime::{Clocks, Driver, Launch, Local, Order, ProcessTrees, Report
 use model_api::{ModelApi, Scenario};
 pub(crate) use stories::{
     DANGEROUS, asks_what_is_dangerous, begins_with_a_plan, goes_on_after_it_was_killed_in_mid_tool,
-    leaves_nothing_when_it_is_stopped_in_mid_tool, takes_a_message_in_mid_turn, told_while_a_tool_runs,
+    is_shown_a_picture, leaves_nothing_when_it_is_stopped_in_mid_tool, takes_a_message_in_mid_turn,
+    told_while_a_tool_runs,
 };
 
 /// Set for the run inside the namespace.
@@ -220,6 +222,16 @@ pub(crate) async fn session(api: &ModelApi, spec: AgentSpec) -> Went {
 
 /// Runs the same with a person who gives these answers.
 pub(crate) async fn session_answered(api: &ModelApi, spec: AgentSpec, answers: Option<AskAnswer>) -> Went {
+    session_with_files(api, spec, answers, (Vec::new(), local())).await
+}
+
+/// Runs the same with files, which this machine has.
+pub(crate) async fn session_with_files(
+    api: &ModelApi,
+    spec: AgentSpec,
+    answers: Option<AskAnswer>,
+    (files, local): (Vec<KeptFile>, Local),
+) -> Went {
     let mut supervised = Supervised { answers, ..Supervised::new(spec.clone()) };
     let task =
         Control::Give { id: WorkId(1), kind: WorkKind::Task, text: "Say hello.".to_owned(), card: None };
@@ -228,7 +240,7 @@ pub(crate) async fn session_answered(api: &ModelApi, spec: AgentSpec, answers: O
     let [Effect::Spawn { session, work, .. }] = &effects[..] else { panic!("one spawn, not {effects:?}") };
     let (session, prompt) = (*session, work.text.clone());
     let trees = ProcessTrees::new().expect("this process can adopt");
-    let driver = launch(Launch { session, prompt, ..a_launch(spec) }, local(), trees);
+    let driver = launch(Launch { session, prompt, files, ..a_launch(spec) }, local, trees);
     let (outcome, survivors, clock_ran_out) = see_through(&mut supervised, driver, session).await;
     Went { supervised, outcome, survivors, clock_ran_out, requests: api.messages() }
 }
@@ -265,6 +277,7 @@ pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
     Launch {
         always_ask: Vec::new(),
         reviews: false,
+        files: Vec::new(),
         withheld: BTreeSet::new(),
         agent: spec.name.clone(),
         session: SessionId(1),

@@ -17,8 +17,8 @@ use herder::runtime::{Launch, Order, ProcessTrees};
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
 use crate::agent_rig::{
     DANGEROUS, Went, a_launch, asks_what_is_dangerous, assert_pinned, begins_with_a_plan, conversation_of,
-    ended, leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, session_answered,
-    signals, takes_a_message_in_mid_turn, tools,
+    ended, is_shown_a_picture, leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against,
+    session_answered, signals, takes_a_message_in_mid_turn, tools,
 };
 
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
@@ -400,7 +400,11 @@ fn message_at_the_end_of_a_turn() {
             match signal {
                 // The CLI takes it up when the turn that it has begun is over.
                 Signal::Ready { .. } => {
-                    give(Order::Steer { work: WorkId(9), text: "And touch it.".to_owned() });
+                    give(Order::Steer {
+                        work: WorkId(9),
+                        text: "And touch it.".to_owned(),
+                        files: Vec::new(),
+                    });
                     api.release();
                 }
                 Signal::Asked { key, .. } => give(Order::Answer { key: *key, told: Told::Yes }),
@@ -506,4 +510,9 @@ fn a_plan_is_shown_sent_back_and_approved() {
         let plans = ["1. Look.\n2. Leap.", "1. Look at the herons.\n2. Leap."];
         begins_with_a_plan(Scenario::Calls { calls }, agent, plans).await;
     });
+}
+
+#[test]
+fn a_picture() {
+    alone("a_picture", || is_shown_a_picture(agent));
 }

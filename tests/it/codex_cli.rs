@@ -16,8 +16,8 @@ use herder::runtime::{Launch, ProcessTrees};
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
 use crate::agent_rig::{
     Went, a_launch, asks_what_is_dangerous, assert_pinned, begins_with_a_plan, conversation_of, ended,
-    leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, session_answered, signals,
-    takes_a_message_in_mid_turn, tools,
+    is_shown_a_picture, leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against,
+    session_answered, signals, takes_a_message_in_mid_turn, tools,
 };
 
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
@@ -385,4 +385,9 @@ fn a_plan_is_shown_sent_back_and_approved() {
         let scenario = Scenario::Plans { texts, command: "touch made" };
         begins_with_a_plan(scenario, agent, plans).await;
     });
+}
+
+#[test]
+fn a_picture() {
+    alone("a_picture", || is_shown_a_picture(agent));
 }

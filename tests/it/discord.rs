@@ -1,6 +1,7 @@
 //! herder on a simulated Discord: the link and its faults, messages and their handling.
 
 mod clock;
+mod files;
 mod foreign;
 mod idle;
 mod late;

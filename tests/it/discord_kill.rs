@@ -3,6 +3,7 @@
 //!
 //! `HERDER_DISCORD_KILLS` sets how often (20); `HERDER_SEED` repeats a run.
 
+mod attached;
 mod flood;
 mod owing;
 mod trouble;

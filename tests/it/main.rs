@@ -42,6 +42,7 @@ mod embedded_ircd;
 mod escalation;
 mod evaluator;
 mod evaluator_cli;
+mod files;
 mod fleet_sim;
 mod from_within;
 mod going_down;

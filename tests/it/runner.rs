@@ -2,6 +2,7 @@
 
 mod bot;
 mod clis;
+mod files;
 mod frames;
 mod ledger;
 mod limits;
@@ -63,6 +64,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
         look: false,
         always_ask: Vec::new(),
         reviews: false,
+        files: Vec::new(),
         withheld: BTreeSet::new(),
     }
 }

@@ -53,6 +53,7 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
     Launch {
         always_ask: Vec::new(),
         reviews: false,
+        files: Vec::new(),
         withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),
@@ -148,7 +149,8 @@ impl Running {
     /// that is refused comes behind it.
     async fn has_taken_orders(&mut self) {
         let barrier = WorkId(u64::MAX);
-        self.order(Order::Steer { work: barrier, text: "is this taken?".to_owned() }).await;
+        self.order(Order::Steer { work: barrier, text: "is this taken?".to_owned(), files: Vec::new() })
+            .await;
         while !self.not_taken.contains(&barrier) {
             self.report().await.expect("the driver runs");
         }

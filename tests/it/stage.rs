@@ -117,6 +117,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         drain_timeout: herder::config::DRAIN_TIMEOUT,
         networks: herder::config::Networks::default(),
         tools: herder::config::Tools::default(),
+        files: herder::files::FileRules::default(),
         runners: herder::config::Runners::default(),
         evaluator: herder::config::Evaluator::builtin(),
         webhooks: Vec::new(),

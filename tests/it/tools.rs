@@ -7,6 +7,7 @@ mod asking;
 mod clis;
 pub(crate) mod killed;
 mod runner;
+mod sending;
 mod whispers;
 
 use std::fs::{File, OpenOptions};
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 use crate::stage::{PATIENCE, Scene, appears, shell};
 
 /// Returns an agent that keeps its prompt, starts the tool server and leaves when that does.
-fn agent(name: &str, dir: &Path) -> AgentSpec {
+pub(crate) fn agent(name: &str, dir: &Path) -> AgentSpec {
     let herder = env!("CARGO_BIN_EXE_herder");
     let home = dir.join(name);
     std::fs::create_dir_all(&home).expect("a folder is made");

@@ -385,7 +385,7 @@ impl Sender {
         let mut form = Form::Whole;
         loop {
             let files: Vec<File> = match form {
-                Form::Whole => self.file().into_iter().collect(),
+                Form::Whole => self.file().await.into_iter().collect(),
                 Form::Bare | Form::Shortened | Form::Told => Vec::new(),
             };
             let body = message::body(
@@ -418,7 +418,16 @@ impl Sender {
         }
     }
 
-    fn file(&self) -> Option<File> {
+    async fn file(&self) -> Option<File> {
+        if let Body::File(sent) = &self.line.source.body {
+            let (store, file) = (self.bot.ports.fleet.files(), sent.file.clone());
+            let read = move || {
+                store.read(&file).inspect_err(|reason| warn!(%reason, "a file to be sent is gone")).ok()
+            };
+            let bytes =
+                tokio::task::spawn_blocking(read).await.ok().flatten().filter(|_| self.line.index == 0)?;
+            return Some(File { name: sent.file.name.clone(), bytes });
+        }
         let attachment = self.bot.ports.queue.attachment(&self.line)?;
         Some(File { name: attachment.name, bytes: attachment.text.into_bytes() })
     }

@@ -27,26 +27,23 @@ pub(super) fn give(
     by: &Actor,
     new: New<'_>,
 ) -> Result<Notice, Refusal> {
-    let New { id, kind, text, card } = new;
+    let New { id, kind, text, ref card } = new;
     usable(&agent, text)?;
     let question = asks::answered_by_message(draft).filter(|_| kind == WorkKind::Message);
     if let Some(ask) = question {
-        return asks::answer(draft, agent, by, ask, &AskAnswer::Text { text: asks::said(text).to_owned() });
+        let text = asks::said(text).to_owned();
+        let answered = asks::answer(draft, agent, by, ask, &AskAnswer::Text { text })?;
+        let has_files = card.as_ref().is_some_and(|card| !card.files.is_empty());
+        if has_files && draft.agent().queue.len() < QUEUE_MAX {
+            // An answer is text alone: the files follow as a message of their own.
+            queue_up(draft, by, new);
+        }
+        return Ok(answered);
     }
     if draft.agent().queue.len() >= QUEUE_MAX {
         return Err(Refusal::QueueFull { agent, max: bounded_count(QUEUE_MAX) });
     }
-    let work =
-        Work { id, kind, text: text.to_owned(), by: by.clone(), at: draft.context.now, attempts: 0, card };
-    let work = checkout::placed(draft.agent(), work);
-    let kind = work.kind;
-    let steering = steers(draft.agent(), kind) && draft.agent().is_of_current(&work);
-    draft.record(Event::Queued { work });
-    checkout::opened(draft, id, kind, by);
-    if matches!(draft.agent().phase, Phase::Waiting { reason: WaitReason::Rest, .. }) {
-        draft.record(Event::WaitOver);
-    }
-    draft.begin();
+    let (kind, steering) = queue_up(draft, by, new);
     if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {
         return Ok(Notice::Accepted { agent, work: id, kind });
     }
@@ -60,6 +57,23 @@ pub(super) fn give(
         Some(why) => Notice::QueuedWhilePaused { agent, work: id, kind, position, why },
         None => Notice::Queued { agent, work: id, kind, position },
     })
+}
+
+/// Adds work to the queue, and begins it if the agent is free. Returns its kind, and true if the running turn is to take it.
+fn queue_up(draft: &mut Draft<'_>, by: &Actor, new: New<'_>) -> (WorkKind, bool) {
+    let New { id, kind, text, card } = new;
+    let work =
+        Work { id, kind, text: text.to_owned(), by: by.clone(), at: draft.context.now, attempts: 0, card };
+    let work = checkout::placed(draft.agent(), work);
+    let kind = work.kind;
+    let steering = steers(draft.agent(), kind) && draft.agent().is_of_current(&work);
+    draft.record(Event::Queued { work });
+    checkout::opened(draft, id, kind, by);
+    if matches!(draft.agent().phase, Phase::Waiting { reason: WaitReason::Rest, .. }) {
+        draft.record(Event::WaitOver);
+    }
+    draft.begin();
+    (kind, steering)
 }
 
 /// Checks that a text can be work: it is not blank and not too long.

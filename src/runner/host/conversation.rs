@@ -13,8 +13,8 @@ use tracing::warn;
 
 use super::super::ledger::InOrder;
 use super::super::wire::{
-    BEAT, CALLS_FROM, Envelope, Frames, FromRunner, HelloRefusal, OLDEST, SessionKey, ToRunner, VERSION,
-    WireError, common_version,
+    BEAT, CALLS_FROM, Envelope, FILES_FROM, Frames, FromRunner, HelloRefusal, OLDEST, SessionKey, ToRunner,
+    VERSION, WireError, common_version,
 };
 use super::{Inner, WRITE_MAX};
 
@@ -85,6 +85,7 @@ impl Inner {
                 tokio::select! {
                     biased;
                     () = self.changed.notified() => {}
+                    () = self.wanted.changed.notified() => {}
                     _ = beat.tick(), if beats => {
                         frames.write(&Envelope::new(hello.epoch, 0, FromRunner::Beat), &mut out)?;
                         writer.write_all(&out).await?;
@@ -139,6 +140,7 @@ impl Inner {
         (state.took, state.version) = (0, version);
         state.calls.connect(hello.epoch);
         state.jobs.connect();
+        self.wanted.connect();
         state.connection.cancel();
         state.connection = CancellationToken::new();
         let connection = state.connection.clone();
@@ -177,6 +179,12 @@ impl Inner {
             for message in state.calls.untold(epoch) {
                 frames.write(&Envelope::new(epoch, 0, message), out)?;
             }
+        }
+        if state.version < FILES_FROM {
+            self.wanted.refuse_all();
+        }
+        while let Some((file, from)) = self.wanted.take_unasked() {
+            frames.write(&Envelope::new(epoch, 0, FromRunner::Fetch { file, from }), out)?;
         }
         while out.len() < WRITE_MAX
             && let Some(part) = state.jobs.take_untold()

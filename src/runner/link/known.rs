@@ -1,6 +1,6 @@
 //! The sessions on a runner, and the messages under way, as the bot knows them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 
 use tokio::sync::{mpsc, watch};
@@ -30,6 +30,8 @@ pub(super) struct Known {
     pub(super) calls: UnderWay,
     /// Jobs whose results are waited for.
     pub(super) asked: OpenJobs,
+    /// Pieces of files that the runner has asked for over this connection.
+    pub(super) pieces: VecDeque<ToRunner>,
     /// Launches and orders that the runner has not taken yet.
     pub(super) owed: Unheard<Bytes>,
     /// The number up to which they were sent over this connection.

@@ -1,11 +1,21 @@
 //! Content of an answer that is not text, rendered as one line for people: images, audio, files, links, plans.
 
+use serde_json::{Value, json};
+
 use super::wire::{Piece, Step};
 use crate::core::cut::excerpt;
+use crate::runtime::Picture;
 use crate::runtime::text::LINE_MAX;
 
 /// Maximum number of steps of a plan that are shown; the longest plans of agents have a dozen.
 const STEPS_MAX: usize = 50;
+
+/// Returns the content of a prompt: pictures before the text.
+pub(super) fn prompt<'a>(text: &str, pictures: impl Iterator<Item = &'a Picture>) -> Vec<Value> {
+    let shown = pictures
+        .map(|picture| json!({ "type": "image", "mimeType": picture.media, "data": picture.base64() }));
+    shown.chain([json!({ "type": "text", "text": text })]).collect()
+}
 
 /// Returns a piece of an answer as text: text unchanged, other content as a line of its own.
 pub(super) fn text(piece: &Piece<'_>) -> String {

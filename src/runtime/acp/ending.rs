@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::classify::{self, Failure};
-use super::{Acp, Asked, cancel, wire};
+use super::{Acp, Asked, cancel, content, wire};
 use crate::core::detail::{Detail, Own};
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::runtime::classify::last_known;
@@ -154,7 +154,8 @@ impl Acp {
         self.flush(happened);
         self.in_a_row = 0;
         let Some(session) = self.session.clone() else { return };
-        let prompt = json!([{ "type": "text", "text": self.telling.prompt() }]);
+        let (text, pictures) = self.telling.prompt();
+        let prompt = content::prompt(&text, pictures.iter().filter(|_| self.sees));
         let parameters = json!({ "sessionId": session, "prompt": prompt });
         happened.push(Happening::TurnCut);
         happened.push(Happening::Reply(self.requests.ask(Asked::Prompt, "session/prompt", &parameters)));

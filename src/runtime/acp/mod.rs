@@ -31,10 +31,11 @@ use serde_json::{Value, json};
 
 use super::classify::{is_limit, last_known, last_of, left};
 use super::command::EXIT_DO_NOT_RESTART;
+use super::inbox::Pictures;
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, RAW_MAX, Tail, both_ends_kept, bounded, grow, one_line, raw_line};
-use super::{Access, Launch, Local, anew};
+use super::{Access, Launch, Local, Picture, anew};
 use crate::core::ask::{AskKey, Told};
 use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
@@ -112,6 +113,9 @@ pub struct Acp {
     /// Tokens of the last turn, or of the last model call in it.
     turn: Usage,
     model: String,
+    /// True if the agent takes pictures.
+    sees: bool,
+    pictures: Pictures,
     turns: u32,
     result: Option<Outcome>,
 }
@@ -179,6 +183,8 @@ impl Acp {
             counts_calls: false,
             turn: Usage::default(),
             model: String::new(),
+            sees: false,
+            pictures: Pictures::default(),
             turns: 0,
             result: None,
         };
@@ -221,7 +227,9 @@ impl Acp {
         if let Some(name) = answer.agent_info.0.as_ref().and_then(|info| info.name.text()) {
             self.quirks = Quirks::of(name);
         }
-        let loads = answer.agent_capabilities.0.as_ref().is_some_and(|can| can.load_session.is_true());
+        let can = answer.agent_capabilities.0.as_ref();
+        let loads = can.is_some_and(|can| can.load_session.is_true());
+        self.sees = can.is_some_and(wire::Capabilities::takes_pictures);
         let request = match self.conversation.clone().filter(|_| loads) {
             Some(conversation) => {
                 let mut parameters = self.place();
@@ -288,10 +296,9 @@ impl Acp {
 
     fn begin(&mut self, happened: &mut Vec<Happening>) {
         let Some(session) = self.session.clone() else { return };
-        let parameters = json!({
-            "sessionId": session,
-            "prompt": [{ "type": "text", "text": std::mem::take(&mut self.prompt) }],
-        });
+        let (text, pictures) = (std::mem::take(&mut self.prompt), std::mem::take(&mut self.pictures.prompt));
+        let prompt = content::prompt(&text, pictures.iter().filter(|_| self.sees));
+        let parameters = json!({ "sessionId": session, "prompt": prompt });
         if !self.prompted {
             happened.push(Happening::Ready { conversation: Some(session) });
             happened.push(Happening::TurnStarted);
@@ -455,6 +462,7 @@ impl Protocol for Acp {
 
     fn prompt(&mut self, prompt: &str) -> Feed {
         prompt.clone_into(&mut self.prompt);
+        self.pictures.are_of_prompt();
         let parameters = json!({
             "protocolVersion": VERSION,
             "clientCapabilities": {
@@ -466,6 +474,10 @@ impl Protocol for Acp {
         Feed { bytes: self.requests.ask(Asked::Initialize, "initialize", &parameters), close: false }
     }
 
+    fn show(&mut self, pictures: Vec<Picture>) {
+        self.pictures.shown = pictures;
+    }
+
     fn steer(&mut self, _work: WorkId, _text: &str) -> Steering {
         Steering::Refused
     }
@@ -475,7 +487,7 @@ impl Protocol for Acp {
         if !(told && self.prompted && !self.cancelled && self.result.is_none()) {
             return Steering::Refused;
         }
-        self.telling.add(work, text);
+        self.telling.add(work, text, std::mem::take(&mut self.pictures.shown));
         Steering::Asked(self.cut_short().unwrap_or_default())
     }
 

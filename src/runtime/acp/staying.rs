@@ -15,6 +15,7 @@ impl Acp {
     pub(super) fn takes_up(&mut self, launch: &Launch) {
         self.spec = Arc::clone(&launch.spec);
         launch.prompt.clone_into(&mut self.prompt);
+        self.pictures.are_of_prompt();
         self.asking = Asking::of(launch);
         self.calls = Calls::default();
         self.announced = Announced::default();

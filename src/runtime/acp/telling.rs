@@ -9,6 +9,7 @@
 //! before it is cancelled ends the session as usual; the message waits for the next session.
 
 use crate::core::id::WorkId;
+use crate::runtime::Picture;
 use crate::runtime::protocol::Happening;
 
 /// Text after the messages in a prompt, so that the agent does not take them for its whole task.
@@ -25,6 +26,8 @@ const BEGUN_MAX: u32 = 3;
 pub(super) struct Telling {
     /// Messages for which the running turn is to be cancelled. The core limits their number.
     waiting: Vec<(WorkId, String)>,
+    /// Pictures of these messages.
+    pictures: Vec<Picture>,
     /// Number of tool calls that the agent has started since its turn was cancelled; `None` if the turn is not
     /// cancelled.
     cut: Option<u32>,
@@ -36,7 +39,8 @@ pub(super) struct Telling {
 
 impl Telling {
     /// Adds a message, for which the turn is to be cancelled.
-    pub(super) fn add(&mut self, work: WorkId, text: &str) {
+    pub(super) fn add(&mut self, work: WorkId, text: &str, pictures: Vec<Picture>) {
+        self.pictures.extend(pictures);
         self.waiting.push((work, text.to_owned()));
     }
 
@@ -77,17 +81,17 @@ impl Telling {
         }
     }
 
-    /// Returns the prompt of the following turn: the waiting messages.
-    pub(super) fn prompt(&mut self) -> String {
+    /// Returns the prompt of the following turn: the waiting messages, with their pictures.
+    pub(super) fn prompt(&mut self) -> (String, Vec<Picture>) {
         self.cut = None;
-        let waiting = std::mem::take(&mut self.waiting);
+        let (waiting, pictures) = (std::mem::take(&mut self.waiting), std::mem::take(&mut self.pictures));
         if waiting.is_empty() {
-            return GO_ON_AT_ONCE.to_owned();
+            return (GO_ON_AT_ONCE.to_owned(), Vec::new());
         }
         let (works, mut words): (Vec<WorkId>, Vec<String>) = waiting.into_iter().unzip();
         self.sent.extend(works);
         words.push(GO_ON.to_owned());
-        words.join("\n\n")
+        (words.join("\n\n"), pictures)
     }
 
     /// Marks the messages of the latest prompt as delivered: the agent has said something since, or its turn is over.

@@ -91,6 +91,26 @@ pub struct Capabilities<'a> {
     /// True if the agent can resume an earlier conversation.
     #[serde(borrow)]
     pub load_session: Scalar<'a>,
+    /// The content that the agent takes in prompts, beside text.
+    #[serde(borrow)]
+    pub prompt_capabilities: Loose<PromptCapabilities<'a>>,
+}
+
+impl Capabilities<'_> {
+    /// Returns true if the agent takes pictures in prompts.
+    #[must_use]
+    pub fn takes_pictures(&self) -> bool {
+        self.prompt_capabilities.0.as_ref().is_some_and(|takes| takes.image.is_true())
+    }
+}
+
+/// The content that an agent takes in prompts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PromptCapabilities<'a> {
+    /// True if the agent takes pictures.
+    #[serde(borrow)]
+    pub image: Scalar<'a>,
 }
 
 /// The modes of an agent.

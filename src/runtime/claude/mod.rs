@@ -23,7 +23,7 @@ use super::command::EXIT_DO_NOT_RESTART;
 use super::observing::{Call, end};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{LINE_MAX, Tail, both_ends_kept, bounded, kept_word, one_line, raw_line};
-use super::{Launch, Local};
+use super::{Launch, Local, Picture};
 use crate::core::ask::{AskKey, Told};
 use crate::core::detail::Own;
 use crate::core::id::WorkId;
@@ -96,6 +96,8 @@ pub struct Claude {
     /// Tokens since the last result, whose cost is not reported yet.
     unpriced: Usage,
     model: String,
+    /// Pictures of the prompt or message that follows.
+    pictures: Vec<Picture>,
 }
 
 impl Claude {
@@ -138,6 +140,7 @@ impl Claude {
             restored: None,
             unpriced: Usage::default(),
             model: String::new(),
+            pictures: Vec::new(),
         };
         (invocation, claude)
     }
@@ -448,12 +451,17 @@ impl Protocol for Claude {
     }
 
     fn prompt(&mut self, prompt: &str) -> Feed {
-        Feed { bytes: [wire::watch_line(asking::WATCHED), wire::user_line(prompt)].concat(), close: false }
+        let said = wire::user_line(prompt, &std::mem::take(&mut self.pictures));
+        Feed { bytes: [wire::watch_line(asking::WATCHED), said].concat(), close: false }
+    }
+
+    fn show(&mut self, pictures: Vec<Picture>) {
+        self.pictures = pictures;
     }
 
     fn steer(&mut self, work: WorkId, text: &str) -> Steering {
         self.telling.sent(work);
-        Steering::Written(wire::user_line(text))
+        Steering::Written(wire::user_line(text, &std::mem::take(&mut self.pictures)))
     }
 
     fn written(&mut self, work: WorkId) {

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::core::outcome::Usage;
+use crate::runtime::Picture;
 use crate::runtime::loose::{self, Raw};
 pub use crate::runtime::loose::{Loose, Scalar};
 
@@ -341,10 +342,22 @@ pub fn parse(line: &[u8]) -> Result<Line<'_>, serde_json::Error> {
 
 /// Returns a user's message as a line for standard input.
 #[must_use]
-pub fn user_line(text: &str) -> Vec<u8> {
+pub fn user_line(text: &str, pictures: &[Picture]) -> Vec<u8> {
+    let content = match pictures {
+        [] => serde_json::json!(text),
+        pictures => {
+            let shown = pictures.iter().map(|picture| {
+                let source = serde_json::json!({
+                    "type": "base64", "media_type": picture.media, "data": picture.base64(),
+                });
+                serde_json::json!({ "type": "image", "source": source })
+            });
+            shown.chain([serde_json::json!({ "type": "text", "text": text })]).collect()
+        }
+    };
     line(&serde_json::json!({
         "type": "user",
-        "message": { "role": "user", "content": text },
+        "message": { "role": "user", "content": content },
         "parent_tool_use_id": null,
         "session_id": "",
     }))

@@ -24,10 +24,11 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Value, json};
 
 use super::classify::{is_limit, last_known, left};
+use super::inbox::Pictures;
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, RAW_MAX, Tail, both_ends_kept, bounded, kept_word, one_line, raw_line};
-use super::{Launch, Local, anew};
+use super::{Launch, Local, Picture, anew};
 use crate::core::ask::{AskKey, Told};
 use crate::core::detail::Own;
 use crate::core::id::WorkId;
@@ -39,7 +40,7 @@ use classify::Failure;
 use items::{Announced, id_of, tokens, tool};
 use limits::Limits;
 use meter::Meter;
-use opening::Opening;
+use opening::{Opening, input, quiet};
 use planning::Planning;
 
 /// Name of the default program.
@@ -52,14 +53,6 @@ const SERVER: &str = "app-server";
 /// itself.
 pub const QUIET: [&str; 3] =
     ["check_for_update_on_startup=false", "analytics.enabled=false", "feedback.enabled=false"];
-
-/// Yields those of [`QUIET`] that `command` does not set itself.
-fn quiet(command: &[String]) -> impl Iterator<Item = &'static str> {
-    QUIET.into_iter().filter(|setting| {
-        let name = setting.split_once('=').map_or(*setting, |(name, _)| name);
-        !command.iter().any(|argument| argument.contains(name))
-    })
-}
 
 /// Maximum length of the final text that is kept, in bytes; the longest answers have a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
@@ -83,7 +76,7 @@ pub struct Codex {
     requests: Requests<Asked>,
     thread: Option<String>,
     turn: Option<String>,
-    held: VecDeque<(WorkId, String)>,
+    held: VecDeque<(WorkId, Vec<Value>)>,
     /// The message that is arriving in pieces.
     partial: String,
     last_words: Option<String>,
@@ -100,6 +93,7 @@ pub struct Codex {
     meter: Meter,
     /// Name of the conversation's model.
     model: String,
+    pictures: Pictures,
     turns: u32,
     /// Tokens of the model's last call.
     last: Usage,
@@ -160,6 +154,7 @@ impl Codex {
             limits_asked: false,
             meter: Meter::default(),
             model: String::new(),
+            pictures: Pictures::default(),
             turns: 0,
             last: Usage::default(),
             result: None,
@@ -232,7 +227,7 @@ impl Codex {
     /// Sends the request for a turn, with the prompt that is ready.
     fn ask_for_a_turn(&mut self, happened: &mut Vec<Happening>) {
         let Some(thread) = &self.thread else { return };
-        let input = [json!({ "type": "text", "text": std::mem::take(&mut self.prompt) })];
+        let input = input(&std::mem::take(&mut self.prompt), std::mem::take(&mut self.pictures.prompt));
         let mut parameters = json!({ "threadId": thread, "input": input });
         if let Some(planning) = &self.planning {
             planning.set(&self.model, &mut parameters);
@@ -248,17 +243,17 @@ impl Codex {
         }
         self.turn = Some(bounded(turn, LINE_MAX).to_owned());
         happened.push(Happening::TurnStarted);
-        for (work, text) in std::mem::take(&mut self.held) {
-            let steer = self.ask_to_steer(work, &text);
+        for (work, input) in std::mem::take(&mut self.held) {
+            let steer = self.ask_to_steer(work, &input);
             happened.extend(steer.map(Happening::Reply));
         }
     }
 
-    fn ask_to_steer(&mut self, work: WorkId, text: &str) -> Option<Vec<u8>> {
+    fn ask_to_steer(&mut self, work: WorkId, input: &[Value]) -> Option<Vec<u8>> {
         let parameters = json!({
             "threadId": self.thread.as_ref()?,
             "expectedTurnId": self.turn.as_ref()?,
-            "input": [{ "type": "text", "text": text }],
+            "input": input,
         });
         Some(self.requests.ask(Asked::Steer(work), "turn/steer", &parameters))
     }
@@ -531,6 +526,7 @@ impl Protocol for Codex {
 
     fn prompt(&mut self, prompt: &str) -> Feed {
         prompt.clone_into(&mut self.prompt);
+        self.pictures.are_of_prompt();
         let parameters = json!({
             "clientInfo": { "name": "herder", "title": "herder", "version": env!("CARGO_PKG_VERSION") },
             "capabilities": { "experimentalApi": self.planning.is_some() },
@@ -538,14 +534,19 @@ impl Protocol for Codex {
         Feed { bytes: self.requests.ask(Asked::Initialize, "initialize", &parameters), close: false }
     }
 
+    fn show(&mut self, pictures: Vec<Picture>) {
+        self.pictures.shown = pictures;
+    }
+
     fn steer(&mut self, work: WorkId, text: &str) -> Steering {
         if self.result.is_some() {
             return Steering::Refused;
         }
-        match self.ask_to_steer(work, text) {
+        let input = input(text, std::mem::take(&mut self.pictures.shown));
+        match self.ask_to_steer(work, &input) {
             Some(bytes) => Steering::Asked(bytes),
             None if self.held.len() < HELD_MAX => {
-                self.held.push_back((work, text.to_owned()));
+                self.held.push_back((work, input));
                 Steering::Asked(Vec::new())
             }
             None => Steering::Refused,

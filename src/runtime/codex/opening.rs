@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use std::collections::BTreeMap;
 
+use super::QUIET;
 use crate::core::spec::Permissions;
 use crate::core::tools::SERVER;
-use crate::runtime::{Launch, Local};
+use crate::runtime::{Launch, Local, Picture};
 
 /// The parameters for opening a conversation, new or resumed.
 #[derive(Debug)]
@@ -72,4 +73,19 @@ impl Opening {
             None => ("thread/start", parameters, false),
         }
     }
+}
+
+/// Yields those of [`QUIET`] that `command` does not set itself.
+pub(super) fn quiet(command: &[String]) -> impl Iterator<Item = &'static str> {
+    QUIET.into_iter().filter(|setting| {
+        let name = setting.split_once('=').map_or(*setting, |(name, _)| name);
+        !command.iter().any(|argument| argument.contains(name))
+    })
+}
+
+/// Returns the input of a turn: pictures by the paths of their files, and the text.
+pub(super) fn input(text: &str, pictures: Vec<Picture>) -> Vec<Value> {
+    let shown = pictures.into_iter().filter_map(|picture| picture.path);
+    let shown = shown.map(|path| json!({ "type": "localImage", "path": path }));
+    shown.chain([json!({ "type": "text", "text": text })]).collect()
 }

@@ -33,8 +33,8 @@ impl Session {
     pub(super) fn on_order(&mut self, order: Option<Order>) {
         match order {
             Some(Order::Go) => self.go(),
-            Some(Order::Steer { work, text }) => self.tell(work, |protocol| protocol.steer(work, &text)),
-            Some(Order::Insist { work, text }) => self.tell(work, |protocol| protocol.insist(work, &text)),
+            Some(Order::Steer { work, text, files }) => self.say(work, text, files, false),
+            Some(Order::Insist { work, text, files }) => self.say(work, text, files, true),
             Some(Order::Answer { key, told }) => self.answer(key, &told),
             Some(Order::Hold { waits }) => {
                 self.waits = waits;
@@ -62,6 +62,7 @@ impl Session {
         if self.warm {
             return self.go_on();
         }
+        self.protocol.show(std::mem::take(&mut self.local.pictures));
         let feed = self.protocol.prompt(&self.launch.prompt);
         self.stdin.make_room(feed.bytes.len());
         self.stdin.push(feed.bytes, None);
@@ -74,7 +75,7 @@ impl Session {
         }
     }
 
-    fn tell(&mut self, work: WorkId, say: impl FnOnce(&mut dyn Protocol) -> Steering) {
+    pub(super) fn tell(&mut self, work: WorkId, say: impl FnOnce(&mut dyn Protocol) -> Steering) {
         if !matches!(self.stage, Stage::Working) || !self.stdin.is_open() {
             return self.outgoing.not_taken(work);
         }

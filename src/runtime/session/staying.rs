@@ -14,6 +14,7 @@ use crate::core::detector::Rounds;
 use crate::core::input::Signal;
 use crate::core::outcome::{Category, Outcome};
 use crate::runtime::clocks::Vitals;
+use crate::runtime::inbox;
 use crate::runtime::lines::{Line, Lines};
 use crate::runtime::observing::Observer;
 use crate::runtime::outgoing::Outgoing;
@@ -110,6 +111,12 @@ impl Session {
             (self.launch, self.local) = (launch, local);
             return Stayed::Other;
         }
+        let files = std::mem::take(&mut launch.files);
+        let bring =
+            inbox::bring((&launch.agent, &launch.spec.workspace), &files, &local, self.trees.running());
+        let brought = with_signs_of_life(&self.ends.reports, launch.clocks.beat, bring).await;
+        launch.prompt = brought.with(&launch.prompt);
+        local.pictures = brought.pictures;
         self.takes_up(launch, local);
         Stayed::Given
     }
@@ -148,6 +155,7 @@ impl Session {
         (self.biggest, self.exhausted, self.weighing, self.peak) = (None, None, None, 0);
         self.next_weighing = now;
         self.asked.clear();
+        self.bringing.clear();
         (self.held, self.held_since) = (Duration::ZERO, None);
         if let Some(root) = self.tree.root {
             self.outgoing.signal(Signal::Spawned { pid: root.pid, started: root.started });
@@ -159,6 +167,7 @@ impl Session {
     pub(super) fn go_on(&mut self) {
         let mut happened = Vec::new();
         self.vitals.ready();
+        self.protocol.show(std::mem::take(&mut self.local.pictures));
         self.protocol.again(&self.launch, &mut happened);
         happened.into_iter().for_each(|happening| self.on_happening(happening));
     }

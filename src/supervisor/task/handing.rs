@@ -9,6 +9,7 @@ use crate::core::input::Input;
 use crate::core::spec::Runtime;
 use crate::runtime::Order;
 use crate::supervisor::Offered;
+use crate::supervisor::session::inbox_files;
 use crate::supervisor::whispers::FromTools;
 
 impl Supervisor<'_> {
@@ -68,7 +69,7 @@ impl Supervisor<'_> {
                 return;
             };
             if !current.call_is_open() && current.offered.insert(work) {
-                self.order(session, Order::Insist { work, text }).await;
+                self.order(session, Order::Insist { work, text, files: Vec::new() }).await;
             }
         }
     }
@@ -84,13 +85,11 @@ impl Supervisor<'_> {
     /// dropped meanwhile is not sent.
     pub(super) async fn steer(&mut self, session: SessionId, work: WorkId) {
         let queued = self.agent.queue.iter().find(|queued| queued.id == work);
-        let (Some(text), Some(current)) = (queued.map(|queued| queued.text.clone()), self.session.as_mut())
-        else {
-            return;
-        };
+        let queued = queued.map(|queued| (queued.text.clone(), inbox_files(queued)));
+        let (Some((text, files)), Some(current)) = (queued, self.session.as_mut()) else { return };
         if current.id() == session {
             current.offered.insert(work);
-            current.order(Order::Steer { work, text }).await;
+            current.order(Order::Steer { work, text, files }).await;
         }
     }
 
@@ -108,6 +107,6 @@ impl Supervisor<'_> {
         if current.call_is_open() || !steers || !current.offered.insert(whisper) {
             return;
         }
-        self.order(session, Order::Steer { work: whisper, text }).await;
+        self.order(session, Order::Steer { work: whisper, text, files: Vec::new() }).await;
     }
 }

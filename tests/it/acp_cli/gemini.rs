@@ -10,7 +10,7 @@ use herder::core::spec::{AgentSpec, Runtime};
 use crate::agent_rig::model_api::{ModelApi, Scenario};
 use crate::agent_rig::{
     asks_what_is_dangerous, assert_pinned, begins_with_a_plan, goes_on_after_it_was_killed_in_mid_tool,
-    leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, tools,
+    is_shown_a_picture, leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, tools,
 };
 
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
@@ -242,4 +242,9 @@ fn a_plan_is_shown_sent_back_and_approved() {
         let plans = ["1. Look.\n2. Leap.", "1. Look at the herons.\n2. Leap."];
         begins_with_a_plan(Scenario::Calls { calls }, agent, plans).await;
     });
+}
+
+#[test]
+fn a_picture() {
+    alone("a_picture", || is_shown_a_picture(agent));
 }

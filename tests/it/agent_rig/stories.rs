@@ -2,17 +2,22 @@
 
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use herder::core::ask::{AskAnswer, Inquiry, Told};
 use herder::core::id::WorkId;
 use herder::core::input::Signal;
 use herder::core::outcome::Category;
 use herder::core::spec::{AgentSpec, Autonomy, Permissions};
-use herder::runtime::{Launch, Order, ProcessTrees};
+use herder::files::{FileSource, FileStore};
+use herder::runtime::{Launch, Local, Order, ProcessTrees};
 
 use super::model_api::{ModelApi, Scenario};
 use crate::matrix::{Feature, shows};
 
-use super::{a_launch, conversation_of, ended, once_a_tool_runs, session_answered, signals};
+use super::{
+    a_launch, conversation_of, ended, local, once_a_tool_runs, session_answered, session_with_files, signals,
+};
 
 /// Commands that are asked about whatever an agent may do. None of them does harm if it runs.
 pub(crate) const DANGEROUS: [&str; 6] = [
@@ -80,7 +85,7 @@ pub(crate) async fn takes_a_message_in_mid_turn(
 ) {
     let api = ModelApi::start(Scenario::OneTool { command }).await;
     let trees = ProcessTrees::new().expect("this process can adopt");
-    let order = Order::Steer { work: WorkId(7), text: "look left first".to_owned() };
+    let order = Order::Steer { work: WorkId(7), text: "look left first".to_owned(), files: Vec::new() };
     let agent = |api: &ModelApi, folder: &Path| {
         let spec = agent(api, folder);
         shows(&spec, Feature::MidTurn, true);
@@ -92,6 +97,32 @@ pub(crate) async fn takes_a_message_in_mid_turn(
     assert!(said.contains(&Signal::Steered { work: WorkId(7) }), "{said:#?}");
     assert!(api.last().contains("look left first"), "the model was told");
     assert_eq!(api.messages(), 2, "in the same turn");
+}
+
+/// A picture of one pixel.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// The model sees the picture of a task, byte for byte, and reads the name of the other file, which is in the inbox.
+pub(crate) async fn is_shown_a_picture(agent: impl FnOnce(&ModelApi, &Path) -> AgentSpec) {
+    let api = ModelApi::start(Scenario::Success).await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let spec = agent(&api, folder.path());
+    let store = FileStore::new(folder.path());
+    let pixel = STANDARD.decode(PIXEL).expect("Base64");
+    let picture = store.keep("1-1-dot.png", &pixel).expect("it is kept");
+    let other = store.keep("1-2-core.bin", b"\0\x01\x02").expect("it is kept");
+    let local = Local { files: Some(FileSource::Store(store)), ..local() };
+    let inbox = spec.workspace.join(".herder/spark/inbox");
+    let went = session_with_files(&api, spec, None, (vec![picture.clone(), other.clone()], local)).await;
+    went.assert_category(Category::Success);
+    let asked = api.last();
+    assert!(asked.contains(PIXEL), "the picture reaches the model: {asked}");
+    assert!(asked.contains("Say hello."), "{asked}");
+    for (file, bytes) in [(&picture, &pixel[..]), (&other, b"\0\x01\x02")] {
+        assert!(asked.contains(&file.sha256.to_string()) && asked.contains(&file.name), "{asked}");
+        assert_eq!(std::fs::read(inbox.join(&file.name)).expect("it is in the inbox"), bytes);
+    }
 }
 
 /// A stop while `command` runs, which leaves its process group, leaves no process.

@@ -15,6 +15,7 @@ use herder::core::post::{Body, Post};
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::speech::{Author, Inbound, Origin, Place};
 use herder::core::time::Timestamp;
+use herder::files::FileRules;
 use herder::journal::{self, AuditEntry, Entry, Journal, Stream};
 use herder::l10n::Locale;
 use herder::redact::Redactor;
@@ -96,6 +97,7 @@ impl Rig {
             fleet: fleet.clone(),
             journal: journal.clone(),
             reloader: None,
+            files: FileRules::default(),
             page: None,
             access: Access::new(&rules).with(fleet.ties().clone()),
             locale: Locale::load("en-US").unwrap(),
@@ -217,6 +219,7 @@ pub(crate) fn inbound(nick: &str, account: Option<&str>, place: &str, text: &str
         text: text.to_owned(),
         mentions: Vec::new(),
         attached: String::new(),
+        files: Vec::new(),
         own_nick: "herder".to_owned(),
         message: None,
         at: Timestamp::default(),

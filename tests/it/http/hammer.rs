@@ -169,7 +169,8 @@ async fn a_reader_that_never_reads_is_cut_off_and_holds_nobody_up() {
 }
 
 /// Every route, and addresses beside them.
-const PATHS: [&str; 37] = [
+const PATHS: [&str; 38] = [
+    "/files/4102444800/signature/0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f/a.txt",
     "/",
     "/livez",
     "/readyz",

@@ -190,7 +190,7 @@ async fn a_stop_reaches_a_session_of_a_bot_that_is_gone_and_other_orders_do_no_h
     let second = runner.link(2);
     let mut hearing = Hearing::new(second.clone(), second.adopt(of(), decided), decided);
     for _ in 0..2 {
-        let steer = Order::Steer { work: WorkId(4), text: "no".to_owned() };
+        let steer = Order::Steer { work: WorkId(4), text: "no".to_owned(), files: Vec::new() };
         hearing.driver.orders.send(steer).await.expect("the link listens");
         hearing.driver.orders.send(Order::Go).await.expect("the link listens");
     }

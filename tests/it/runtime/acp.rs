@@ -124,7 +124,7 @@ async fn a_cancelled_turn_leaves_nothing_running() {
     running.order(Order::Go).await;
     assert_eq!(running.has_a_tool_open().await, "sleep");
     // A message would cancel the turn with some agents: it is not handed over.
-    running.order(Order::Steer { work: WorkId(1), text: "and this".to_owned() }).await;
+    running.order(Order::Steer { work: WorkId(1), text: "and this".to_owned(), files: Vec::new() }).await;
     running.order(Order::Stop).await;
     let (outcome, survivors) = running.ended().await;
     assert_eq!((outcome.category, survivors), (Category::Interrupted, Vec::new()));
@@ -150,8 +150,12 @@ async fn insists(name: &str, body: &str, folder: &Path) -> (Outcome, Running) {
     running.spawned().await;
     running.order(Order::Go).await;
     running.has_a_tool_open().await;
-    running.order(Order::Insist { work: WorkId(1), text: "mind the gap".to_owned() }).await;
-    running.order(Order::Insist { work: WorkId(2), text: "and the door".to_owned() }).await;
+    running
+        .order(Order::Insist { work: WorkId(1), text: "mind the gap".to_owned(), files: Vec::new() })
+        .await;
+    running
+        .order(Order::Insist { work: WorkId(2), text: "and the door".to_owned(), files: Vec::new() })
+        .await;
     running.has_taken_orders().await;
     std::fs::write(folder.join("ordered"), "").expect("it is said");
     let (outcome, survivors) = running.ended().await;
@@ -239,7 +243,9 @@ async fn where_it_was_not_seen_to_go_on_the_turn_is_left_alone() {
     running.spawned().await;
     running.order(Order::Go).await;
     running.has_a_tool_open().await;
-    running.order(Order::Insist { work: WorkId(1), text: "mind the gap".to_owned() }).await;
+    running
+        .order(Order::Insist { work: WorkId(1), text: "mind the gap".to_owned(), files: Vec::new() })
+        .await;
     running.has_taken_orders().await;
     std::fs::write(folder.path().join("ordered"), "").expect("it is said");
     let (outcome, _) = running.ended().await;

@@ -22,7 +22,9 @@ async fn claude_takes_messages_in_mid_turn_and_the_last_result_decides() {
     running.spawned().await;
     running.order(Order::Go).await;
     running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
-    running.order(Order::Steer { work: WorkId(9), text: "and \"this\"\n".to_owned() }).await;
+    running
+        .order(Order::Steer { work: WorkId(9), text: "and \"this\"\n".to_owned(), files: Vec::new() })
+        .await;
     running.until(|signal| *signal == Signal::Steered { work: WorkId(9) }).await;
     let (outcome, _) = running.ended().await;
     assert_eq!(outcome.text.as_deref(), Some("two: and \"this\"\n"));
@@ -39,7 +41,7 @@ async fn a_message_that_the_model_never_got_is_not_delivered() {
     running.spawned().await;
     running.order(Order::Go).await;
     running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
-    running.order(Order::Steer { work: WorkId(9), text: "look left".to_owned() }).await;
+    running.order(Order::Steer { work: WorkId(9), text: "look left".to_owned(), files: Vec::new() }).await;
     crate::stage::appears(&folder.path().join("got")).await;
     running.order(Order::Stop).await;
     let (outcome, _) = running.ended().await;
@@ -237,7 +239,7 @@ async fn what_is_asked_in_a_turn_that_follows_a_result_is_answered() {
     running.spawned().await;
     running.order(Order::Go).await;
     running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
-    running.order(Order::Steer { work: WorkId(9), text: "and this".to_owned() }).await;
+    running.order(Order::Steer { work: WorkId(9), text: "and this".to_owned(), files: Vec::new() }).await;
     let asked = running.until(|signal| matches!(signal, Signal::Asked { .. })).await;
     let Signal::Asked { key, .. } = asked else { unreachable!("waited for it") };
     running.order(Order::Answer { key, told: Told::Yes }).await;
@@ -256,7 +258,7 @@ async fn a_turn_that_should_follow_and_does_not_begin_is_not_waited_for_without_
     running.spawned().await;
     running.order(Order::Go).await;
     running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
-    running.order(Order::Steer { work: WorkId(9), text: "and this".to_owned() }).await;
+    running.order(Order::Steer { work: WorkId(9), text: "and this".to_owned(), files: Vec::new() }).await;
     let (outcome, _) = running.ended().await;
     assert_eq!((outcome.category, outcome.exit), (Category::Success, Some(Exit::Code(0))), "{outcome:?}");
     assert!(!running.signals.contains(&Signal::Steered { work: WorkId(9) }), "nobody has it");
@@ -272,7 +274,7 @@ async fn a_turn_that_begins_after_a_result_has_all_of_its_own_time() {
     running.spawned().await;
     running.order(Order::Go).await;
     running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
-    running.order(Order::Steer { work: WorkId(9), text: "and this".to_owned() }).await;
+    running.order(Order::Steer { work: WorkId(9), text: "and this".to_owned(), files: Vec::new() }).await;
     let (outcome, _) = running.ended().await;
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("two")));
 }

@@ -81,8 +81,8 @@ async fn a_message_is_delivered_when_the_server_took_it_and_not_when_it_was_writ
     running.spawned().await;
     running.order(Order::Go).await;
     running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
-    running.order(Order::Steer { work: WorkId(1), text: "first".to_owned() }).await;
-    running.order(Order::Steer { work: WorkId(2), text: "second".to_owned() }).await;
+    running.order(Order::Steer { work: WorkId(1), text: "first".to_owned(), files: Vec::new() }).await;
+    running.order(Order::Steer { work: WorkId(2), text: "second".to_owned(), files: Vec::new() }).await;
     let (outcome, _) = running.ended().await;
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("second")));
     assert!(running.signals.contains(&Signal::Steered { work: WorkId(2) }));

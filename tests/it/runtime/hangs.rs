@@ -111,7 +111,7 @@ async fn a_program_that_cannot_be_read_holds_up_nobody_else_and_runs_when_it_can
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("done")));
     assert_eq!(hung.signals, [], "the other one was not waited for");
     let work = WorkId(7);
-    hung.order(Order::Steer { work, text: "is this heard?".to_owned() }).await;
+    hung.order(Order::Steer { work, text: "is this heard?".to_owned(), files: Vec::new() }).await;
     drop(unreadable);
     hung.spawned().await;
     hung.order(Order::Go).await;
@@ -274,7 +274,7 @@ async fn a_healthy_tool_call_of_25_minutes_is_never_killed_and_beats_all_the_whi
     }
     assert_eq!(beats, 25 * 12);
     orders
-        .send(Order::Steer { work: WorkId(1), text: "go on".to_owned() })
+        .send(Order::Steer { work: WorkId(1), text: "go on".to_owned(), files: Vec::new() })
         .await
         .expect("the driver listens");
     let ended = loop {

@@ -28,6 +28,7 @@ pub(super) fn launched(
     let mut launch = Launch {
         always_ask: Vec::new(),
         reviews: false,
+        files: Vec::new(),
         withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),

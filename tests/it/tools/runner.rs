@@ -51,6 +51,11 @@ async fn an_open_call_and_a_whisper_outlive_a_bot_that_is_killed() {
     boss.hears("#herder", "1 session went on").await;
     let told = client.does("irc_channels", json!({})).await;
     assert!(!told.contains("WHISPER"), "{told}");
+    // The bot reads no file of the workspace itself.
+    std::fs::write(dir.path().join("spark/a.txt"), "from afar\n").expect("a file");
+    client.does("send_file", json!({ "path": "a.txt" })).await;
+    boss.hears("#spark", "a.txt (10 bytes). It begins:").await;
+    boss.hears("#spark", "<spark> from afar").await;
     signal(&bot, Signal::TERM);
     assert!(reap(bot).await.success());
     ask(&dir.path().join("data"), Question::Stop).await.expect("the runner ends");

@@ -572,7 +572,7 @@ impl Child {
                     }
                     let _ = self.reports.send(Report::NotTaken { work }).await;
                 }
-                Ok(Order::Steer { work, text: String::new() })
+                Ok(Order::Steer { work, text: String::new(), files: Vec::new() })
             }
             Some(order) => Ok(order),
         }

@@ -1,4 +1,4 @@
-//! Attached text files, passed to the agent with the message up to a limit that both the agent and the author are told.
+//! Attached text files, passed to the agent with the message as far as they fit; all files come to its inbox as well.
 
 use super::said::File;
 use crate::core::agent::WORK_TEXT_MAX;
@@ -92,6 +92,13 @@ impl Attached {
         let fence = fence(shown);
         let gap = if self.text.is_empty() { "" } else { "\n\n" };
         self.text.push_str(&format!("{gap}{heading}:\n{fence}\n{}\n{fence}", shown.trim_end_matches('\n')));
+    }
+
+    /// Adds the content of a file that the agent gets in its inbox as well, if it is text and fits whole.
+    pub(super) fn add_if_whole(&mut self, file: &File, bytes: &[u8]) {
+        if is_text(file) && bytes.len() <= self.left() && std::str::from_utf8(bytes).is_ok() {
+            self.add(file, bytes);
+        }
     }
 
     /// Records a file that could not be fetched.

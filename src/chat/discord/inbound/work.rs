@@ -18,6 +18,7 @@ use crate::chat::discord::{Bot, network};
 use crate::clock;
 use crate::commands::dispatch::{FAULT, Handled};
 use crate::core::agent::Phase;
+use crate::core::file::{FILES_MAX, KeptFile};
 use crate::core::id::{AgentName, PostId};
 use crate::core::post::{Body, Lane, Post, Target};
 use crate::core::role::Role;
@@ -183,9 +184,12 @@ pub(super) fn say_left_out(bot: &Bot, line: &Line) {
 
 fn left_out_line(bot: &Bot, left_out: &[String]) -> String {
     let files = left_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let max = crate::core::agent::WORK_TEXT_MAX / 1024;
-    let max = u64::try_from(max).unwrap_or(u64::MAX);
-    bot.ports.locale.text("discord-left-out", &[("files", files.into()), ("max", max.into())])
+    if !bot.ports.fleet.takes_files() {
+        return bot.ports.locale.text("files-old-runner", &[("files", files.into())]);
+    }
+    let max = bot.ports.dispatcher.file_rules().max_mebibytes();
+    let variables = [("files", files.into()), ("count", (FILES_MAX as u64).into()), ("max", max.into())];
+    bot.ports.locale.text("discord-left-out", &variables)
 }
 
 /// A message that was converted to a line for the dispatcher.
@@ -238,10 +242,21 @@ pub(super) async fn line(
     }
     let (deadline, mut is_short) = (Instant::now() + within, false);
     let mut attached = Attached::beside(&inbound.spelled_out(&inbound.text));
+    let max = usize::try_from(dispatcher.file_rules().max).unwrap_or(usize::MAX);
+    let takes_files = bot.ports.fleet.takes_files();
     for file in &said.files {
-        let Some(room) = attached.room(file) else { continue };
+        let comes = takes_files && file.size <= max && inbound.files.len() < FILES_MAX;
+        let room = if comes { Some(max) } else { attached.room(file) };
+        let Some(room) = room else { continue };
         let left = deadline.saturating_duration_since(Instant::now());
         match bot.rest.within(left).attachment(&file.url, room).await {
+            Ok(bytes) if comes => {
+                attached.add_if_whole(file, &bytes);
+                match keep(bot, file, bytes).await {
+                    Some(kept) => inbound.files.push(kept),
+                    None => attached.failed(file),
+                }
+            }
             Ok(bytes) => attached.add(file, &bytes),
             Err(error) => {
                 debug!(name = file.name, %error, "an attached file could not be read");
@@ -255,6 +270,13 @@ pub(super) async fn line(
     inbound.attached =
         [replied, text].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     Some(Line { inbound, left_out, is_short })
+}
+
+/// Keeps an attached file, and returns it once it is on disk.
+async fn keep(bot: &Bot, file: &said::File, bytes: Vec<u8>) -> Option<KeptFile> {
+    let (store, name) = (bot.ports.fleet.files(), file.name.clone());
+    let kept = tokio::task::spawn_blocking(move || store.keep(&name, &bytes)).await.ok()?;
+    kept.inspect_err(|reason| warn!(%reason, "an attached file cannot be kept")).ok()
 }
 
 /// Returns the quoted message of a reply, in the form given to an agent.

@@ -123,6 +123,7 @@ impl Session<'_> {
             text: heard.text,
             mentions: Vec::new(),
             attached: String::new(),
+            files: Vec::new(),
             own_nick: self.nick.current().to_owned(),
             message: id.map(|id| id.id),
             at: heard.at,

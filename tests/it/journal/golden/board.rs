@@ -10,9 +10,11 @@ use herder::core::checkout::{Act, CheckoutEvent, CloneSetup, Held, Plan, Reposit
 use herder::core::dealings::{Cut, Onward};
 use herder::core::detail::{GitReason, Own};
 use herder::core::event::Event;
+use herder::core::file::{FileKind, KeptFile};
 use herder::core::id::{SessionId, WorkId};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::outcome::{Category, Usage};
+use herder::core::post::SentFile;
 use herder::core::review::{Back, Change, Landed, Landing, Method, OnAccept, Opinion, ReviewOf, Reviewer};
 use herder::core::spec::Permissions;
 use herder::core::time::Timestamp;
@@ -48,6 +50,7 @@ fn carded() -> Work {
         of: None,
         checkout: None,
         review: None,
+        files: Vec::new(),
     };
     Work { card: Some(Box::new(card)), ..work(21, WorkKind::Task) }
 }
@@ -231,6 +234,25 @@ pub(super) fn events() -> Vec<Event> {
     let checked = Card { check: Some("make test".into()), ..Card::default() };
     events.push(Event::Queued { work: Work { card: Some(Box::new(checked)), ..work(29, WorkKind::Task) } });
     events
+}
+
+fn file() -> KeptFile {
+    let sha256 = "0f".repeat(32).parse().expect("a digest");
+    KeptFile { name: "cat.png".to_owned(), size: 15, sha256, kind: FileKind::Png }
+}
+
+/// Returns files that an agent sends.
+pub(super) fn files() -> [SentFile; 2] {
+    let (link, first) = (Some("https://example.org/files/1/x/y/cat.png".to_owned()), String::new());
+    let linked = SentFile { agent: agent("spark"), file: file(), text: "see this".to_owned(), link, first };
+    let begun = SentFile { text: String::new(), link: None, first: "line 1".to_owned(), ..linked.clone() };
+    [linked, begun]
+}
+
+/// Returns work that has come with a file.
+pub(super) fn with_a_file() -> Event {
+    let card = Card { files: vec![file()], ..Card::default() };
+    Event::Queued { work: Work { card: Some(Box::new(card)), ..work(29, WorkKind::Message) } }
 }
 
 /// Returns a task that is the review of another one.

@@ -1,5 +1,5 @@
 //! Messages between bot and runner, by the rules of the journal's: `tests/golden/runner/v1/` holds one of
-//! everything, `v2/` one of everything that version 2 has added, and `v3/` likewise.
+//! everything, `v2/` one of everything that version 2 has added, `v3/` and `v4/` likewise.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use herder::core::ask::{AskKey, Inquiry, Offer, Part, Told};
 use herder::core::danger::AskPattern;
 use herder::core::detail::Own;
+use herder::core::file::{FileKind, KeptFile};
 use herder::core::id::{SessionId, WorkId};
 use herder::core::input::{Clock, Signal};
 use herder::core::machine::{Enforcement, Taken, Together};
@@ -33,8 +34,8 @@ variants!(ORDERS, order_name, Order: Go Steer Insist Answer Hold Stop);
 variants!(TOLD, told_name, Told: Yes No Words Nobody);
 variants!(INQUIRIES, inquiry_name, Inquiry: Question Plan);
 variants!(REPORTS, report_name, Report: Beat Signal Words NotTaken);
-variants!(TO, to_name, ToRunner: Hello Status Stop Launch Order Heard Returned StopWhenIdle Job Jobs);
-variants!(FROM, from_name, FromRunner: Welcome Refused Status Took Report Alive Live Beat Call CallOver Done);
+variants!(TO, to_name, ToRunner: Hello Status Stop Launch Order Heard Returned StopWhenIdle Job Jobs Piece);
+variants!(FROM, from_name, FromRunner: Welcome Refused Status Took Report Alive Live Beat Call CallOver Done Fetch);
 variants!(HELLO_REFUSALS, hello_refusal_name, HelloRefusal: Version Journal Epoch);
 
 const USAGE: Usage =
@@ -64,6 +65,7 @@ fn launches() -> Vec<Launch> {
         together: Together::All,
         limits: Enforcement::Require,
         reviews: false,
+        files: Vec::new(),
         withheld: BTreeSet::new(),
     };
     let mut launches: Vec<Launch> = specs().into_iter().map(launch).collect();
@@ -90,8 +92,8 @@ fn orders() -> Vec<Order> {
     let (work, key) = (WorkId(41), AskKey(3));
     let mut orders = vec![
         Order::Go,
-        Order::Steer { work, text: "Use the other branch.".to_owned() },
-        Order::Insist { work, text: "Use the other branch.".to_owned() },
+        Order::Steer { work, text: "Use the other branch.".to_owned(), files: Vec::new() },
+        Order::Insist { work, text: "Use the other branch.".to_owned(), files: Vec::new() },
         Order::Hold { waits: true },
         Order::Stop,
     ];
@@ -286,6 +288,39 @@ fn from_runner_3() -> Vec<Envelope<FromRunner>> {
     bodies.into_iter().map(|body| Envelope { v: 3, epoch: 12, n: 0, body }).collect()
 }
 
+fn files() -> Vec<KeptFile> {
+    let sha256 = "0f".repeat(32).parse().expect("a digest");
+    vec![KeptFile { name: "41-1-cat.png".to_owned(), size: 15, sha256, kind: FileKind::Png }]
+}
+
+/// Launches with the files that version 4 has added.
+fn launches_4() -> Vec<Launch> {
+    vec![Launch { files: files(), ..launches().remove(0) }]
+}
+
+/// Orders with the files that version 4 has added.
+fn orders_4() -> Vec<Order> {
+    let (work, text) = (WorkId(41), "See this.".to_owned());
+    vec![
+        Order::Steer { work, text: text.clone(), files: files() },
+        Order::Insist { work, text, files: files() },
+    ]
+}
+
+/// Messages of the bot that version 4 has added.
+fn to_runner_4() -> Vec<Envelope<ToRunner>> {
+    let file = files()[0].sha256;
+    let piece = |from, piece| ToRunner::Piece { file, from, piece };
+    let bodies = [piece(0, Some("iVBORw0KGgo=".to_owned())), piece(8, None)];
+    bodies.into_iter().map(|body| Envelope { v: 4, epoch: 12, n: 0, body }).collect()
+}
+
+/// Messages of the runner that version 4 has added.
+fn from_runner_4() -> Vec<Envelope<FromRunner>> {
+    let body = FromRunner::Fetch { file: files()[0].sha256, from: 8 };
+    vec![Envelope { v: 4, epoch: 12, n: 0, body }]
+}
+
 fn assert_messages<T: PartialEq + Debug + Serialize + DeserializeOwned>(name: &str, samples: &[T]) {
     let path = PathBuf::from("../runner").join(name);
     assert_golden(
@@ -304,9 +339,12 @@ fn there_is_a_sample_of_everything_that_is_said_between_bot_and_runner() {
     assert_all(TOLD, &tolds(), told_name);
     assert_all(INQUIRIES, &inquiries(), inquiry_name);
     assert_all(REPORTS, &reports(), report_name);
-    assert_all(TO, &bodies([to_runner(), to_runner_2(), to_runner_3()].concat()), to_name);
-    let from: Vec<FromRunner> =
-        [from_runner(), from_runner_2(), from_runner_3()].concat().into_iter().map(|it| it.body).collect();
+    assert_all(TO, &bodies([to_runner(), to_runner_2(), to_runner_3(), to_runner_4()].concat()), to_name);
+    let from: Vec<FromRunner> = [from_runner(), from_runner_2(), from_runner_3(), from_runner_4()]
+        .concat()
+        .into_iter()
+        .map(|it| it.body)
+        .collect();
     assert_all(FROM, &from, from_name);
     assert_all(HELLO_REFUSALS, &hello_refusals(), hello_refusal_name);
 }
@@ -350,4 +388,12 @@ fn a_pattern_that_is_none_is_refused() {
     for wrong in ["\"\"", "\"(\"", "\"(a{1000}){1000}\"", "7"] {
         serde_json::from_str::<AskPattern>(wrong).expect_err(wrong);
     }
+}
+
+#[test]
+fn messages_of_version_4_are_read_and_written_as_they_were() {
+    assert_messages("v4/launch.jsonl", &launches_4());
+    assert_messages("v4/order.jsonl", &orders_4());
+    assert_messages("v4/to-runner.jsonl", &to_runner_4());
+    assert_messages("v4/from-runner.jsonl", &from_runner_4());
 }

@@ -428,6 +428,7 @@ pub(super) fn events() -> Vec<Event> {
         };
         Event::TaskReported { session, work: WorkId(15), report }
     }));
+    events.push(board::with_a_file());
     events
 }
 
@@ -565,5 +566,6 @@ pub(super) fn posts() -> Vec<Post> {
         confirmed_lines: 3,
         ..plain(words())
     });
+    posts.extend(board::files().map(|sent| plain(Body::File(Box::new(sent)))));
     posts
 }

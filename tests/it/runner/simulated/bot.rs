@@ -126,7 +126,7 @@ impl Clerk {
             self.order(of, driver, Order::Answer { key, told: Told::Yes }).await;
         }
         for work in record.waiting {
-            self.order(of, driver, Order::Steer { work, text: String::new() }).await;
+            self.order(of, driver, Order::Steer { work, text: String::new(), files: Vec::new() }).await;
         }
         if record.stopping {
             self.order(of, driver, Order::Stop).await;
@@ -179,7 +179,8 @@ impl Clerk {
             Report::NotTaken { work } => {
                 let waits = self.sim.world().disk[&of.agent].waiting.contains(&work);
                 if waits {
-                    self.order(of, driver, Order::Steer { work, text: String::new() }).await;
+                    self.order(of, driver, Order::Steer { work, text: String::new(), files: Vec::new() })
+                        .await;
                 }
             }
             _ => {}
@@ -204,7 +205,7 @@ impl Clerk {
                     return Ok(Order::Stop);
                 }
                 record.waiting.insert(work);
-                Ok(Order::Steer { work, text: String::new() })
+                Ok(Order::Steer { work, text: String::new(), files: Vec::new() })
             })
             .await;
         self.order(of, driver, order).await;
