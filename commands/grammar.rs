@@ -505,8 +505,9 @@ pub(super) fn check_of(command: &str) -> Result<Box<str>, Misfit> {
 pub(super) fn no_late_order(command: &Command, text: &str) -> Result<(), Misfit> {
     let has = |arg| command.args.contains(&arg);
     let is_order = |word: &str| word.strip_prefix("after=").is_some_and(|value| after_of(value).is_ok());
-    let is_check =
-        |word: &str| word.strip_prefix("check=").is_some_and(|value| value.starts_with(['"', '“', '„']));
+    let is_check = |word: &str| {
+        word.strip_prefix("check=").is_some_and(|value| value.starts_with(['"', '“', '„', '\'', '‘']))
+    };
     let late = |word: &&str| has(Arg::After) && is_order(word) || has(Arg::Check) && is_check(word);
     match text.split_whitespace().find(late) {
         Some(word) if is_check(word) => {

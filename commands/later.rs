@@ -56,7 +56,7 @@ impl Dispatcher {
     pub fn is_work(&self, inbound: &Inbound) -> bool {
         match self.inner().read(inbound).0 {
             Heard::Work { .. } => true,
-            Heard::Command(call) => call.command.verb == Verb::TaskAdd,
+            Heard::Command(call) => call.command.verb.takes_files(),
             Heard::Problem(_) | Heard::Nothing => false,
         }
     }

@@ -298,6 +298,13 @@ pub struct Command {
     pub about: &'static str,
 }
 
+impl Verb {
+    /// Returns true if files that come with the command's line go with the work that it gives.
+    pub(crate) const fn takes_files(self) -> bool {
+        matches!(self, Self::TaskAdd | Self::TaskNew)
+    }
+}
+
 impl Command {
     /// Returns the command's usage line: `pause [agent] [now]`.
     #[must_use]

@@ -135,7 +135,7 @@ impl Heard {
         let joined = |text: String| if attached.is_empty() { text } else { format!("{text}\n\n{attached}") };
         match self {
             Self::Work { agent, text } => Self::Work { agent, text: joined(text) },
-            Self::Command(call) if matches!(call.command.verb, Verb::TaskAdd | Verb::TaskNew) => {
+            Self::Command(call) if call.command.verb.takes_files() => {
                 Self::Command(Call { text: joined(call.text), ..call })
             }
             Self::Nothing | Self::Command(_) | Self::Problem(_) => self,

@@ -83,13 +83,7 @@ fn options(command: &Command, agent: Option<&str>, rest: &str) -> Option<Vec<Str
                 let named = next.strip_prefix(option.name).and_then(|value| value.strip_prefix('='));
                 named.map(|value| {
                     words.pop_front();
-                    let mut value = value.to_owned();
-                    while value.starts_with('"') && (value.len() == 1 || !value.ends_with('"')) {
-                        let Some(word) = words.pop_front() else { break };
-                        value.push(' ');
-                        value.push_str(word);
-                    }
-                    value.trim_matches('"').to_owned()
+                    value.to_owned()
                 })
             }
             Kind::Text => Some(words.drain(..).collect::<Vec<_>>().join(" ")),

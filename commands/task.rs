@@ -142,8 +142,8 @@ pub(super) async fn begin(desk: &Desk<'_>, call: &Call) -> Done {
     let (priority, check, thread) = (call.priority, call.check.clone(), desk.thread.clone());
     let card = Card { priority, check, thread, files: desk.given.clone(), ..Card::default() };
     drop(desk.inner.turn(agent).await);
-    can_check(desk, agent, &card)?;
     let card = (card != Card::default()).then(|| Box::new(card));
+    can_check(desk, agent, card.as_deref())?;
     let notice = desk.fleet.begin_task(agent, text, card, desk.asked.clone()).await?;
     Ok(desk.accepted(&notice))
 }
@@ -218,13 +218,11 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let (needs, thread, files) = (call.needs.clone(), desk.thread.clone(), desk.given.clone());
     let (priority, after, check) = (call.priority, awaited(desk, call)?, call.check.clone());
     let card = Card { priority, needs, after, check, thread, files, ..Card::default() };
-    if let Some(agent) = &call.agent {
-        can_check(desk, agent, &card)?;
-    }
     let waits = card.awaited().next().is_some();
     let card = (card != Card::default()).then(|| Box::new(card));
     if let Some(agent) = &call.agent {
         drop(desk.inner.turn(agent).await);
+        can_check(desk, agent, card.as_deref())?;
         if waits && desk.fleet.is_deserted(agent) {
             return Err(Refusal::Deserted { agent: agent.clone() }.into());
         }
@@ -237,10 +235,10 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
 }
 
 /// Refuses a task with a check of its own for an agent that has no repository, in whose clones checks run.
-fn can_check(desk: &Desk<'_>, agent: &AgentName, card: &Card) -> Result<(), Refusal> {
+fn can_check(desk: &Desk<'_>, agent: &AgentName, card: Option<&Card>) -> Result<(), Refusal> {
     let views = desk.fleet.agents();
     let lacks = |view: &View| view.name == *agent && !view.agent.has_repository();
-    match card.check.is_some() && views.iter().any(lacks) {
+    match card.is_some_and(|card| card.check.is_some()) && views.iter().any(lacks) {
         true => Err(Refusal::NothingToCheck { agent: agent.clone() }),
         false => Ok(()),
     }
@@ -314,7 +312,7 @@ pub(super) async fn assign(desk: &Desk<'_>, call: &Call) -> Done {
         let (views, board) = everywhere(desk);
         let there = || views.iter().find_map(|view| Listed::with(&view.name, find(&view.agent, task)?));
         if let Some(listed) = on_board(&board, task).or_else(there) {
-            can_check(desk, agent, listed.work().card())?;
+            can_check(desk, agent, Some(listed.work().card()))?;
         }
     }
     let control = Control::HandBack { task, onward: Onward::To(to.clone()) };

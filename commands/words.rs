@@ -75,7 +75,10 @@ impl Words {
         let from = starts.get(index).copied().unwrap_or(line.len());
         let mut unclosed = None;
         for (count, (start, word)) in starts.iter().zip(&self.items).skip(index).enumerate() {
+            // An escaped space is within the word.
+            let is_escaped = word.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
             match split_quoted(&line[from..start + word.len()]) {
+                Ok(_) if is_escaped && index + count + 1 < self.items.len() => {}
                 Ok(words) => return Ok((words.concat(), count + 1)),
                 Err(error) => unclosed = unclosed.or(Some(error)),
             }
@@ -332,6 +335,8 @@ mod tests {
     fn a_quoted_word_spans_words_of_the_line() {
         let words = Words::of_line("check=\"make  test\" fix it “a b” c 'd");
         let table = [(0, "check=make  test", 2), (2, "fix", 1), (4, "a b", 2), (6, "c", 1), (9, "", 1)];
+        let escaped = Words::of_line("check=make\\ test all");
+        assert_eq!(escaped.quoted_at(0), Ok(("check=make test".to_owned(), 2)));
         for (index, word, count) in table {
             assert_eq!(words.quoted_at(index), Ok((word.to_owned(), count)), "{index}");
         }

@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,7 @@ use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::Url;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
@@ -97,6 +99,17 @@ impl FileLinks {
     pub fn new(base: &str, key: &[u8]) -> Self {
         let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, key);
         Self { base: base.trim_end_matches('/').into(), key: Arc::new(key) }
+    }
+
+    /// Returns true if links lead to the page from other machines as well.
+    #[must_use]
+    pub fn are_public(&self) -> bool {
+        let host = Url::parse(&self.base).ok().and_then(|url| url.host_str().map(str::to_owned));
+        let is_here = |host: &str| {
+            let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+            host.ends_with("localhost") || address.is_ok_and(|address| address.is_loopback())
+        };
+        host.is_some_and(|host| !is_here(&host))
     }
 
     /// Returns a link to a file, which is good from `now` on for [`LINKED_FOR`].
@@ -258,11 +271,15 @@ impl FileStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             Err(error) => return Err(error),
         };
+        // One that is gone meanwhile is not old.
+        let is_old = |entry: &fs::DirEntry| {
+            let modified = entry.metadata().and_then(|found| found.modified());
+            modified.is_ok_and(|at| system_time(now).duration_since(at).unwrap_or_default() > KEPT_FOR)
+        };
         let mut old = Vec::new();
         for entry in entries {
             let entry = entry?;
-            let age = system_time(now).duration_since(entry.metadata()?.modified()?).unwrap_or_default();
-            if age > KEPT_FOR {
+            if is_old(&entry) {
                 old.push(entry);
             }
         }
@@ -274,7 +291,8 @@ impl FileStore {
             let name = entry.file_name();
             let is_named =
                 name.to_str().and_then(|name| name.parse().ok()).is_some_and(|of| named.contains(&of));
-            if !is_named {
+            // One that was given again meanwhile is young.
+            if !is_named && is_old(&entry) {
                 fs::remove_file(entry.path())?;
                 removed += 1;
             }
@@ -412,6 +430,19 @@ mod tests {
         assert_eq!(store.prune(later(26), named).expect("it can be pruned"), 1);
         assert_eq!(store.read(&kept).expect("it is named"), b"one\n");
         store.read(&other).expect_err("it is gone");
+    }
+
+    #[test]
+    fn links_of_a_page_on_this_machine_alone_are_not_public() {
+        for (base, are_public) in [
+            ("https://herder.example.org", true),
+            ("http://10.0.0.7:7700", true),
+            ("http://herder-0123456789abcdef.localhost:7700", false),
+            ("http://127.0.0.1:7700", false),
+            ("http://[::1]:7700", false),
+        ] {
+            assert_eq!(FileLinks::new(base, b"key").are_public(), are_public, "{base}");
+        }
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use reqwest::Url;
 use tracing::{debug, warn};
 
-use super::super::Verb;
 use super::super::parse::Heard;
 use super::super::say::Voice;
 use super::Inner;
@@ -16,8 +16,9 @@ use crate::core::speech::{Inbound, Origin};
 use crate::files::{FileRules, FileStore};
 use crate::webhook::{Client, Unfetched};
 
-/// Maximum time for the download of one file, with all redirects of a step.
-const TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum time for the downloads of a line, all of which run at once. The line is answered within it: only then does it
+/// count as received.
+const WITHIN: Duration = Duration::from_secs(8);
 
 /// Endings of addresses that lead to a file. Any other address is that of a page, which the agent can read itself.
 const ENDINGS: [&str; 47] = [
@@ -41,7 +42,7 @@ impl Files {
 
     fn client(&self) -> Option<&Client> {
         let client = || {
-            let made = Client::new(self.rules.allow_private, TIMEOUT);
+            let made = Client::new(self.rules.allow_private, WITHIN);
             made.inspect_err(|reason| warn!(%reason, "no file can be fetched")).ok()
         };
         self.client.get_or_init(client).as_ref()
@@ -63,7 +64,7 @@ impl Inner {
         }
         let text = match heard {
             Heard::Work { text, .. } => text,
-            Heard::Command(call) if matches!(call.command.verb, Verb::TaskAdd | Verb::TaskNew) => &call.text,
+            Heard::Command(call) if call.command.verb.takes_files() => &call.text,
             Heard::Command(_) | Heard::Problem(_) | Heard::Nothing => return (Vec::new(), Vec::new()),
         };
         let (mut kept, mut lines) = (Vec::new(), Vec::new());
@@ -73,9 +74,14 @@ impl Inner {
             let files = named.iter().map(name).collect::<Vec<_>>().join(", ");
             return (kept, vec![voice.text("files-old-runner", &[("files", files.into())])]);
         }
-        for url in named {
-            let name = name(&url);
-            let kept_file = match client.fetch(url.as_str(), self.files.rules.max).await {
+        let fetch = async |url: &Url| {
+            let fetched = client.fetch(url.as_str(), self.files.rules.max);
+            tokio::time::timeout(WITHIN, fetched).await.unwrap_or(Err(Unfetched::Unanswered))
+        };
+        let fetched = join_all(named.iter().map(fetch)).await;
+        for (url, fetched) in named.iter().zip(fetched) {
+            let name = name(url);
+            let kept_file = match fetched {
                 // A page is read by the agent itself.
                 Err(Unfetched::Page) => continue,
                 Ok(bytes) => keep(self.fleet.files(), &name, bytes).await.ok_or("failed"),

@@ -1,13 +1,17 @@
 //! Files that agents have sent, for whoever has a link to one.
 
+use std::io;
+
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use futures_util::stream;
 
 use super::Shared;
 use crate::clock;
-use crate::core::file::{FileKind, KeptFile, Sha256};
-use crate::files::encoded;
+use crate::core::file::Sha256;
+use crate::files::{PIECE_MAX, encoded};
 
 /// Headers of a file beside those of every answer: no browser shows it as a page of herder's, or lets it do anything.
 const POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
@@ -25,18 +29,25 @@ pub(super) async fn serve(
     });
     let Some((_, of)) = good else { return gone() };
     let store = app.setup.fleet.files();
-    let read = tokio::task::spawn_blocking(move || {
-        let (name, kind) = (String::new(), FileKind::Other);
-        let size = store.size(of)?;
-        store.read(&KeptFile { name, size, sha256: of, kind })
+    let sized = store.clone();
+    let Ok(Ok(size)) = tokio::task::spawn_blocking(move || sized.size(of)).await else { return gone() };
+    // However slowly it is read, no more than a piece of it is in memory.
+    let pieces = stream::try_unfold(0_u64, move |from| {
+        let store = store.clone();
+        async move {
+            let piece = tokio::task::spawn_blocking(move || store.piece(of, from, PIECE_MAX)).await;
+            let piece = piece.map_err(io::Error::other)??;
+            let next = from + piece.len() as u64;
+            Ok::<_, io::Error>((!piece.is_empty()).then_some((piece, next)))
+        }
     });
-    let Ok(Ok(bytes)) = read.await else { return gone() };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::CONTENT_DISPOSITION, disposition(&encoded(&name))),
+        (header::CONTENT_LENGTH, HeaderValue::from(size)),
     ];
-    (headers, bytes).into_response()
+    (headers, Body::from_stream(pieces)).into_response()
 }
 
 /// Returns the header by which a browser stores the file. The encoded name has no sign that ends it.

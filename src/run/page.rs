@@ -1,5 +1,9 @@
 //! The web page and the API: opened before any agent starts, answering once everything else is ready.
 
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 use tracing::{info, warn};
@@ -14,7 +18,7 @@ use crate::core::id::NetworkName;
 use crate::core::speech::{Author, Origin};
 use crate::files::FileLinks;
 use crate::http::{self, Bound, HttpError};
-use crate::journal::{Journal, Memo};
+use crate::journal::Journal;
 use crate::l10n::Locale;
 use crate::redact::Redactor;
 
@@ -33,27 +37,32 @@ pub(super) async fn open(config: &Config, journal: &Journal) -> Result<Option<Op
     let bound = http::bind(settings, &config.data_dir).await?;
     let url = bound.url().to_owned();
     let logins = Logins::open(journal.clone(), &url).await;
-    let files = file_key(journal).await.map(|key| FileLinks::new(&url, &key));
+    let data_dir = config.data_dir.clone();
+    let key = tokio::task::spawn_blocking(move || file_key(&data_dir)).await.ok();
+    let key = key.and_then(|key| {
+        key.inspect_err(|reason| warn!(%reason, "there are no links to files: their key cannot be kept")).ok()
+    });
+    let files = key.map(|key| FileLinks::new(&url, &key));
     Ok(Some(Opened { bound, url, logins, files }))
 }
 
-/// Returns the key by which links to files are signed; `None` if it cannot be read or made. It is kept, so that links
-/// outlive a restart.
-async fn file_key(journal: &Journal) -> Option<Vec<u8>> {
-    /// Key of the memo with it.
-    const KEY: &str = "files/key";
-    let reading = journal.clone();
-    let read = tokio::task::spawn_blocking(move || reading.memos(KEY)).await.ok()?;
-    let kept = read.ok()?.into_iter().find(|(key, _)| key == KEY);
-    if let Some((_, key)) = kept {
-        return Some(key.into_bytes());
+/// Name of the file with the key by which links to files are signed: no export of the journal has it.
+const KEY_FILE: &str = "files.key";
+
+/// Returns the key by which links to files are signed. It is kept, so that links outlive a restart.
+fn file_key(data_dir: &Path) -> io::Result<Vec<u8>> {
+    let path = data_dir.join(KEY_FILE);
+    match fs::read(&path) {
+        Ok(key) if !key.is_empty() => return Ok(key),
+        Ok(_) => {}
+        Err(reason) if reason.kind() == io::ErrorKind::NotFound => {}
+        Err(reason) => return Err(reason),
     }
-    let key = random()?;
-    if let Err(reason) = journal.remember(vec![Memo { key: KEY.to_owned(), value: Some(key.clone()) }]).await
-    {
-        warn!(%reason, "links to files end with this run");
-    }
-    Some(key.into_bytes())
+    let key = random().ok_or_else(|| io::Error::other("there is no randomness"))?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+    file.write_all(key.as_bytes())?;
+    file.sync_all()?;
+    Ok(key.into_bytes())
 }
 
 impl Opened {

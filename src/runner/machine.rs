@@ -217,7 +217,7 @@ impl Machine {
         let of = |why: &Detail| self.redactor.of(why).into_owned();
         match done {
             JobResult::Taken(taken) => {
-                JobResult::Taken(taken.map(|bytes| outbox::redacted(bytes, &self.redactor)))
+                JobResult::Taken(taken.map(|bytes| outbox::redacted(&bytes, &self.redactor)))
             }
             JobResult::Looked(looked) => JobResult::Looked(looked.map_err(|why| of(&why))),
             JobResult::Compared(compared) => JobResult::Compared(match compared {

@@ -28,8 +28,8 @@ const PICTURES_MAX: u64 = 4 * PICTURE_MAX;
 /// Maximum time for the workspace's file system to take a file.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(30);
 
-/// Name of a file in the inbox while it is written.
-const NEW: &str = ".new";
+/// Prefix of the name of a file in the inbox while it is written: several are written at a time.
+const NEW: &str = ".new-";
 
 /// A picture for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,10 +145,15 @@ async fn write_to_inbox(
 /// Writes a file to an agent's inbox, in place of one of the same name.
 fn write(workspace: &Path, agent: &AgentName, name: &str, bytes: &[u8]) -> io::Result<()> {
     let inbox = made(&own_folder(workspace, agent)?, INBOX)?;
+    let new = format!("{NEW}{name}");
     // A killed herder may have left one.
-    removed(&inbox, NEW)?;
-    File::from(fresh(&inbox, NEW)?).write_all(bytes)?;
-    Ok(renameat(&inbox, NEW, &inbox, name)?)
+    removed(&inbox, &new)?;
+    let written = File::from(fresh(&inbox, &new)?).write_all(bytes);
+    let written = written.and_then(|()| Ok(renameat(&inbox, &new, &inbox, name)?));
+    if written.is_err() {
+        drop(removed(&inbox, &new));
+    }
+    written
 }
 
 #[cfg(test)]
@@ -196,6 +201,23 @@ mod tests {
         brought(dir.path(), &[text, picture], &store).await;
         assert_eq!(std::fs::read_dir(&inbox).expect("a folder").count(), 2);
         assert_eq!(std::fs::read(dir.path().join(".herder/.gitignore")).expect("it is there"), b"*\n");
+    }
+
+    #[tokio::test]
+    async fn files_of_several_messages_at_a_time_are_each_their_own() {
+        let (dir, data) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let store = FileStore::new(data.path());
+        let kept: Vec<KeptFile> = (1..=16_u8)
+            .map(|n| store.keep(&format!("{n}-1-a.bin"), &vec![n; 200_000]).expect("it is kept"))
+            .collect();
+        let all = kept.iter().map(|file| brought(dir.path(), std::slice::from_ref(file), &store));
+        for brought in futures_util::future::join_all(all).await {
+            assert!(!brought.note.contains("is missing"), "{}", brought.note);
+        }
+        for (n, file) in (1..=16_u8).zip(&kept) {
+            let path = dir.path().join(".herder/spark/inbox").join(&file.name);
+            assert_eq!(std::fs::read(path).expect("it is there"), vec![n; 200_000]);
+        }
     }
 
     #[tokio::test]

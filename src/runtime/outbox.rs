@@ -36,13 +36,23 @@ pub(crate) async fn take(
     read.map_err(|_| "The workspace does not answer.".to_owned())?.map(|bytes| STANDARD.encode(bytes))
 }
 
-/// Removes the secrets that this machine knows from a file, if it is text.
-pub(crate) fn redacted(base64: String, redactor: &Redactor) -> String {
-    let bytes = STANDARD.decode(&base64).unwrap_or_default();
-    match std::str::from_utf8(&bytes) {
-        Ok(text) => STANDARD.encode(redactor.redact(text).as_bytes()),
-        Err(_) => base64,
+/// Removes the secrets that this machine knows from a file in Base64.
+pub(crate) fn redacted(base64: &str, redactor: &Redactor) -> String {
+    STANDARD.encode(without_secrets(STANDARD.decode(base64).unwrap_or_default(), redactor))
+}
+
+/// Removes the secrets that a redactor knows from a file. One that is no UTF-8 and has a secret becomes text.
+pub(crate) fn without_secrets(bytes: Vec<u8>, redactor: &Redactor) -> Vec<u8> {
+    if let Ok(text) = std::str::from_utf8(&bytes)
+        && !bytes.contains(&0)
+    {
+        return redactor.redact(text).into_owned().into_bytes();
     }
+    // UTF-16 has a zero beside each letter.
+    let letters: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+    let text = String::from_utf8_lossy(&letters);
+    let redacted = redactor.redact(&text);
+    if *redacted == *text { bytes } else { redacted.into_owned().into_bytes() }
 }
 
 /// Reads a file below the workspace. No symbolic link is followed, neither out of it nor within it.
@@ -168,13 +178,18 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_taken_out_of_text_alone() {
+    fn secrets_are_taken_out_and_other_bytes_are_left_alone() {
         let redactor = Redactor::new(&["a-long-secret-of-tests".to_owned().into()]);
         let sent =
-            |bytes: &[u8]| STANDARD.decode(redacted(STANDARD.encode(bytes), &redactor)).expect("Base64");
+            |bytes: &[u8]| STANDARD.decode(redacted(&STANDARD.encode(bytes), &redactor)).expect("Base64");
         let text = sent(b"key = a-long-secret-of-tests\n");
         assert!(!String::from_utf8_lossy(&text).contains("a-long-secret"), "{text:?}");
-        assert_eq!(sent(b"\xff a-long-secret-of-tests"), b"\xff a-long-secret-of-tests");
+        let wide: Vec<u8> = "key = a-long-secret-of-tests\n".bytes().flat_map(|byte| [byte, 0]).collect();
+        for hidden in [&b"gr\xfcn: a-long-secret-of-tests"[..], b"\0 a-long-secret-of-tests", &wide] {
+            let text = sent(hidden).into_iter().filter(|byte| *byte != 0).collect();
+            assert!(!String::from_utf8(text).expect("it is text").contains("a-long-secret"), "{hidden:?}");
+        }
+        assert_eq!(sent(b"\xff\0 plain"), b"\xff\0 plain");
         assert_eq!(sent(b"plain"), b"plain");
     }
 }

@@ -1,5 +1,7 @@
 //! Posts of agents by their tools: attributed to the agent, and in the outbox before the tool returns.
 
+use std::path::{Component, Path, PathBuf};
+
 use super::Fleet;
 use crate::clock;
 use crate::core::id::{AgentName, NetworkName, PostId};
@@ -49,6 +51,21 @@ impl Fleet {
         self.post(self.shared.posting.owed(agent, work.as_ref(), owed.to_vec(), clock::now())).await
     }
 
+    /// Returns true if a file of an agent's folder is not its work: git's own, a copied one such as `.env.local`, or
+    /// herder's data.
+    fn withholds(&self, agent: &AgentName, folder: &Path, path: &Path) -> bool {
+        let below = path.strip_prefix(folder).unwrap_or(path);
+        let is_plain = |part: &Component<'_>| !matches!(part, Component::CurDir);
+        let below: PathBuf = below.components().filter(is_plain).collect();
+        let is_copied = self.view(agent).is_some_and(|view| {
+            let copied = view.agent.checkout().map(|checkout| checkout.plan.repository.copy.clone());
+            copied.unwrap_or_default().iter().any(|copied| below.starts_with(copied))
+        });
+        let data = self.shared.journal.data_dir();
+        let is_data = folder.join(&below).starts_with(data) && !folder.starts_with(data);
+        is_copied || is_data || below.components().any(|part| part.as_os_str() == ".git")
+    }
+
     /// Reads a file of the folder that an agent works in. `path` is the agent's.
     ///
     /// # Errors
@@ -60,6 +77,9 @@ impl Fleet {
             clone.or_else(|| spec.repository.is_none().then(|| spec.workspace.clone()))
         });
         let folder = folder.ok_or("You have no workspace.")?;
+        if self.withholds(agent, &folder, Path::new(path)) {
+            return Err("herder does not send that: git's own files, what was copied into this folder for you, and its own data stay here.".to_owned());
+        }
         let marker = format!("{}{agent}/take", self.shared.place.prefix(self.shared.journal.id()));
         self.shared.place.take_file(marker, (folder, path.to_owned()), max).await
     }

@@ -10,6 +10,8 @@ use crate::core::cut::both_ends;
 use crate::core::file::{FileKind, KeptFile};
 use crate::core::post::{SentFile, Target};
 use crate::core::tools::NOTE_MAX;
+use crate::files::FileLinks;
+use crate::runtime::outbox::without_secrets;
 use crate::runtime::text::{bounded, one_line};
 
 /// Maximum number of lines of a text that are shown on a network that takes no files, if there is no page.
@@ -26,13 +28,7 @@ pub(super) async fn send(host: &Host, caller: Caller<'_>, arguments: Arguments<'
     counted(&host.0.takes, caller.agent)
         .map_err(|seconds| format!("You have tried that too often. Wait {seconds} s."))?;
     let bytes = host.fleet().take_file(caller.agent, path, host.0.setup.files.max).await?;
-    let bytes = match FileKind::of(&bytes) {
-        FileKind::Text => {
-            let whole = String::from_utf8_lossy(&bytes);
-            host.0.setup.redactor.redact(&whole).into_owned().into_bytes()
-        }
-        FileKind::Png | FileKind::Jpeg | FileKind::Gif | FileKind::Webp | FileKind::Other => bytes,
-    };
+    let bytes = without_secrets(bytes, &host.0.setup.redactor);
     counted(&host.0.files, caller.agent).map_err(|seconds| {
         let most = host.0.setup.files.per_hour;
         format!("You have sent {most} files within an hour, which is the limit. Wait {seconds} s, or pack several into one.")
@@ -42,10 +38,14 @@ pub(super) async fn send(host: &Host, caller: Caller<'_>, arguments: Arguments<'
     let file = keep(host, name, bytes).await?;
     let places = host.places(caller.agent);
     let own: Vec<_> = places.iter().filter(|place| matches!(place.target, Target::Agent(_))).collect();
+    if own.is_empty() {
+        return Err("You have no channel that it could be sent to.".to_owned());
+    }
     let to = own.iter().map(|place| (place.network.clone(), place.target.clone())).collect();
     let place = own.first().map(|place| place.name.clone()).unwrap_or_default();
     let link = host.0.setup.links.as_ref().map(|links| links.link(&file, clock::now()));
-    let first = if link.is_some() { String::new() } else { first };
+    let is_public = host.0.setup.links.as_ref().is_some_and(FileLinks::are_public);
+    let first = if is_public { String::new() } else { first };
     let (name, size) = (file.name.clone(), file.size);
     let sent = SentFile { agent: caller.agent.clone(), file, text, link, first };
     host.fleet().send_file(to, sent, place).await?;

@@ -28,10 +28,10 @@ async fn a_refusal_is_a_page_for_browsers_a_problem_for_programs_and_else_a_line
     let elsewhere =
         |path: &str| house.get(path).header("host", "evil.example").header("accept-language", "de");
     let (status, page) = text(elsewhere("/board").header("accept", "text/html,*/*")).await;
-    assert!(status == 421 && page.contains("<html lang=\"de\"") && page.contains("heißt anders"), "{page}");
+    assert!(status == 421 && page.contains("<html lang=\"de\"") && page.contains("andere Adresse"), "{page}");
     let (status, line) = text(elsewhere("/livez")).await;
     assert!(
-        status == 421 && line.starts_with("Diese Seite heißt anders.") && line.ends_with(".\n"),
+        status == 421 && line.starts_with("Diese Seite hat eine andere Adresse.") && line.ends_with(".\n"),
         "{line}"
     );
     let (status, problem) = ask(elsewhere("/api/v1/agents").header("accept", "text/html")).await;

@@ -111,6 +111,8 @@ async fn what_is_not_in_the_workspace_or_is_too_much_is_refused_with_a_sentence(
         ("/etc/passwd", "not in your workspace"),
         ("none", "no such file"),
         ("calls", "no regular file"),
+        (".git/config", "stay here"),
+        ("./.git/../.git/config", "stay here"),
         ("large", "at most 1000 bytes"),
     ] {
         let why = client.is_refused("send_file", json!({ "path": path })).await;
