@@ -225,6 +225,8 @@ async fn main() {
         answer.text().await.ok()
     };
     bench::let_all_work(&socket, &names, numbers).await;
+    // Ages of less than a minute change on the page each second, which a fleet does not do as a whole.
+    tokio::time::sleep(Duration::from_secs(70)).await;
     let looked = look(&client, &url, &socket, arguments.agents).await;
     let without = stretch(&client, &url, herder.pid(), &arguments).await;
     let read = Arc::new(AtomicUsize::new(0));
