@@ -358,15 +358,19 @@ fn tools(section: Section<'_>) -> Tools {
     tools
 }
 
+/// Minimum of `[files] max_size`: people are told whole mebibytes.
+const FILE_SIZE_LEAST: u64 = 1 << 20;
+
 /// Maximum of `[files] max_size`: a file is held in memory while it is passed on.
 const FILE_SIZE_MAX: u64 = 32 << 20;
 
 fn files(section: Section<'_>) -> FileRules {
     let default = FileRules::default();
     let max = section.size("max_size").filter(|size| {
-        let fits = (1..=FILE_SIZE_MAX).contains(size);
+        let fits = (FILE_SIZE_LEAST..=FILE_SIZE_MAX).contains(size);
         if !fits {
-            section.problem("max_size", "a file has at least 1 B and at most 32 MiB; write e.g. \"8MiB\"");
+            section
+                .problem("max_size", "the limit is at least 1 MiB and at most 32 MiB; write e.g. \"8MiB\"");
         }
         fits
     });

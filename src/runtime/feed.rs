@@ -7,8 +7,8 @@ use tokio::process::ChildStdin;
 
 use crate::core::id::WorkId;
 
-/// Maximum size of input that waits for a child which does not read, in bytes; beyond it no more of the child's output
-/// is read.
+/// Maximum size of answers that wait for a child which does not read, in bytes; beyond it no more of the child's output
+/// is read. Messages do not count: a child that writes before it reads would wait for herder, and herder for it.
 const WAITING_MAX: usize = 1024 * 1024;
 
 /// A child's standard input: the pipe, and the bytes that wait to be written.
@@ -16,6 +16,7 @@ const WAITING_MAX: usize = 1024 * 1024;
 pub(super) struct Stdin {
     pipe: Option<ChildStdin>,
     waiting: VecDeque<Piece>,
+    /// Bytes of answers that wait.
     waiting_bytes: usize,
     closing: bool,
 }
@@ -25,6 +26,7 @@ struct Piece {
     bytes: Vec<u8>,
     written: usize,
     work: Option<WorkId>,
+    is_answer: bool,
 }
 
 impl Stdin {
@@ -49,9 +51,20 @@ impl Stdin {
 
     /// Queues `bytes`. The message number `work` is returned by [`Stdin::feed`] once they are written.
     pub(super) fn push(&mut self, bytes: Vec<u8>, work: Option<WorkId>) {
-        if self.is_open() && !bytes.is_empty() {
-            self.waiting_bytes += bytes.len();
-            self.waiting.push_back(Piece { bytes, written: 0, work });
+        self.queue(Piece { bytes, written: 0, work, is_answer: false });
+    }
+
+    /// Queues an answer to something that the child has asked for.
+    pub(super) fn answer(&mut self, bytes: Vec<u8>) {
+        self.queue(Piece { bytes, written: 0, work: None, is_answer: true });
+    }
+
+    fn queue(&mut self, piece: Piece) {
+        if self.is_open() && !piece.bytes.is_empty() {
+            if piece.is_answer {
+                self.waiting_bytes += piece.bytes.len();
+            }
+            self.waiting.push_back(piece);
         }
     }
 
@@ -98,7 +111,9 @@ impl Stdin {
             }
             Ok(written) => {
                 piece.written += written;
-                self.waiting_bytes = self.waiting_bytes.saturating_sub(written);
+                if piece.is_answer {
+                    self.waiting_bytes = self.waiting_bytes.saturating_sub(written);
+                }
                 if piece.written < piece.bytes.len() {
                     return None;
                 }
@@ -107,5 +122,26 @@ impl Stdin {
                 work
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn answers_that_are_not_read_stop_the_reading_and_messages_do_not() {
+        let mut child = tokio::process::Command::new("sleep");
+        let child = child.arg("60").stdin(Stdio::piped()).kill_on_drop(true).spawn();
+        let mut child = child.expect("sleep is there");
+        let mut stdin = Stdin::new(child.stdin.take());
+        stdin.push(vec![0; 2 * WAITING_MAX], Some(WorkId(1)));
+        assert!(stdin.has_room(), "a picture on its way to the model");
+        stdin.answer(vec![0; WAITING_MAX]);
+        assert!(!stdin.has_room());
+        stdin.feed().await;
+        assert!(!stdin.has_room(), "what was written is of the message");
     }
 }

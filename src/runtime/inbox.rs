@@ -75,6 +75,12 @@ pub(super) struct Brought {
 }
 
 impl Brought {
+    /// Returns what is told where files were to be brought, and herder failed.
+    pub(super) fn lost() -> Self {
+        let note = "Files came with this message, and herder has lost them.".to_owned();
+        Self { note, ..Self::default() }
+    }
+
     /// Returns a prompt with the note about its files.
     pub(super) fn with(&self, prompt: &str) -> String {
         if self.note.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{}", self.note) }

@@ -120,25 +120,23 @@ async fn run((mut launch, mut local): Given, trees: ProcessTrees, mut ends: Ends
             Err(broken) => return never_began(&ends, Outcome::new(Category::Permanent, broken)).await,
         }
         let mut early = Vec::new();
-        match Box::pin(bring_first((&mut launch, &mut local), &trees, &mut ends, &mut early)).await {
-            Ok(()) => {}
-            Err(Some(outcome)) => return never_began(&ends, outcome).await,
-            Err(None) => return,
-        }
-        let (owned, spoken, same) =
-            match Box::pin(start((launch, local), &trees, &mut ends, &mut early)).await {
-                Ok(started) => started,
-                Err(Some(outcome)) => {
-                    for order in early {
-                        if let Order::Steer { work, .. } = order {
-                            // Fails if the supervisor is gone.
-                            let _ = ends.reports.send(Report::NotTaken { work }).await;
-                        }
+        let begin = async {
+            let given = bring_first((launch, local), &trees, &mut ends, &mut early).await?;
+            start(given, &trees, &mut ends, &mut early).await
+        };
+        let (owned, spoken, same) = match Box::pin(begin).await {
+            Ok(started) => started,
+            Err(Some(outcome)) => {
+                for order in early {
+                    if let Order::Steer { work, .. } = order {
+                        // Fails if the supervisor is gone.
+                        let _ = ends.reports.send(Report::NotTaken { work }).await;
                     }
-                    return never_began(&ends, outcome).await;
                 }
-                Err(None) => return,
-            };
+                return never_began(&ends, outcome).await;
+            }
+            Err(None) => return,
+        };
         let mut session = Box::new(Session::new(same, trees.clone(), ends, owned, spoken, began));
         for order in early {
             session.on_order(Some(order));
@@ -178,18 +176,30 @@ async fn start(
             .inspect_err(|_| trees.unlimit(&launch.marker))?;
         Ok((owned, (invocation.digest(), (protocol, watched), (launch, local))))
     });
-    tokio::pin!(begin);
+    match while_heard(begin, ends, clocks.beat, early).await? {
+        Ok((owned, (digest, spoken, given))) => Ok(((owned, digest), spoken, given)),
+        Err(missing) => Err(Some(Outcome::new(Category::Permanent, missing))),
+    }
+}
+
+/// Waits for what a session's process needs before it works, and sends heartbeats meanwhile. Orders received are collected
+/// in `early`; after a stop it is given up soon.
+///
+/// # Errors
+/// The outcome of a session that never began; `None` if the supervisor is gone.
+async fn while_heard<F: Future>(
+    before: F,
+    ends: &mut Ends,
+    beat: Duration,
+    early: &mut Vec<Order>,
+) -> Result<F::Output, Option<Outcome>> {
+    tokio::pin!(before);
     let Ends { orders, reports, .. } = ends;
     let mut stopped = None;
     loop {
         let given_up = stopped.unwrap_or_else(Instant::now);
         tokio::select! {
-            begun = &mut begin => {
-                return match begun {
-                    Ok((owned, (digest, spoken, given))) => Ok(((owned, digest), spoken, given)),
-                    Err(missing) => Err(Some(Outcome::new(Category::Permanent, missing))),
-                };
-            }
+            done = &mut before => return Ok(done),
             order = orders.recv(), if stopped.is_none() => {
                 if matches!(order, Some(Order::Stop) | None) {
                     stopped = Some(Instant::now() + spawn::STOPPED_START);
@@ -201,7 +211,7 @@ async fn start(
                 return Err(Some(Outcome::new(Category::Interrupted, "")));
             }
             // Waiting for the file system has a timeout of its own.
-            () = tokio::time::sleep(clocks.beat) => {
+            () = tokio::time::sleep(beat) => {
                 // A full channel contains other reports, which prove life as well.
                 let _ = reports.try_send(Report::Beat);
             }

@@ -324,8 +324,11 @@ impl Root {
             // The notice about the whole task covers its parts.
             let known = work.card().parent.is_some_and(|whole| self.unfit.contains(&whole));
             if self.unfit.insert(work.id) && !known {
-                let needs = &work.card().needs;
-                let needs = if needs.is_none() { "none".to_owned() } else { needs.words() };
+                let card = work.card();
+                let words = card.needs.words();
+                let mut needs: Vec<&str> = [words.as_str()].into_iter().filter(|it| !it.is_empty()).collect();
+                needs.extend(card.check.is_some().then_some("repository"));
+                let needs = if needs.is_empty() { "none".to_owned() } else { needs.join(",") };
                 let notice = Notice::NobodySuffices { task: work.id, needs };
                 posts.extend(self.shared.posting.alert(notice, now, None));
             }

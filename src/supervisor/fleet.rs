@@ -25,7 +25,7 @@ use crate::core::detail::Detail;
 use crate::core::file::Sha256;
 use crate::core::id::{AgentName, AskId, NetworkName, SessionId, WorkId};
 use crate::core::input::Control;
-use crate::core::link::LinkReport;
+use crate::core::link::{DISCORD_NETWORK, LinkReport};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::post::{Post, Target};
 use crate::core::spec::AgentSpec;
@@ -122,19 +122,24 @@ impl Fleet {
         FileStore::new(self.shared.journal.data_dir())
     }
 
-    /// Returns the files that agents' work or the board's names.
+    /// Returns the files that agents' work, the board's, or a post names that Discord has not taken yet. Blocks.
     ///
     /// # Errors
-    /// The state of an agent is unknown.
+    /// The state of an agent is unknown, or the posts cannot be read.
     pub fn named_files(&self) -> io::Result<BTreeSet<Sha256>> {
         let views = self.shared.views();
         if !self.unreadable().is_empty() || views.iter().any(|view| self.is_deserted(&view.name)) {
             return Err(io::Error::other("the state of an agent is unknown"));
         }
         let mut named = BTreeSet::new();
-        files::add_named(&*self.board(), &mut named)?;
         for view in views {
             files::add_named(&*view.agent, &mut named)?;
+        }
+        // Work that left an agent meanwhile is on the board. What an agent takes from it is young, or was the agent's before.
+        files::add_named(&*self.board(), &mut named)?;
+        let owed = self.shared.journal.undelivered(&NetworkName::from(DISCORD_NETWORK));
+        for post in owed.map_err(io::Error::other)? {
+            files::add_named(&post, &mut named)?;
         }
         Ok(named)
     }

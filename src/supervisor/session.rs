@@ -13,7 +13,7 @@ use super::Shared;
 use crate::clock::running::{Held, Running};
 use crate::core::agent::ProcessRecord;
 use crate::core::ask::{AskKey, Told};
-use crate::core::file::KeptFile;
+use crate::core::file::{FileKind, KeptFile};
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Usage;
@@ -135,8 +135,9 @@ impl Session {
             // Work that is reviewed is not changed.
             spec.permissions = Permissions::ReadOnly;
         }
+        let (files, missing) = files_for(shared, work);
         let launch = Launch {
-            prompt: prompt(&spec, work, [head, recap], whispers),
+            prompt: prompt(&spec, work, [head, recap], whispers) + &missing,
             look,
             always_ask: shared.policy().always_ask.clone(),
             conversation,
@@ -144,7 +145,7 @@ impl Session {
             conversed,
             marker: marker.clone(),
             reviews,
-            files: inbox_files(work),
+            files,
             ..Self::aside(shared, spec, id)
         };
         let warm = staying.as_ref().map(|staying| (staying.process, staying.marker.clone()));
@@ -382,12 +383,28 @@ fn prompt(spec: &AgentSpec, work: &Work, before: [Option<String>; 2], whispers: 
 }
 
 /// Returns the files of work, under their names in the agent's inbox.
-pub(super) fn inbox_files(work: &Work) -> Vec<KeptFile> {
+fn inbox_files(work: &Work) -> Vec<KeptFile> {
+    // A picture that the model refuses is refused each time: from the third attempt on it is a file alone.
+    let kind = |file: &KeptFile| if work.attempts > 1 { FileKind::Other } else { file.kind };
     let named = |(index, file): (usize, &KeptFile)| KeptFile {
         name: file.inbox_name(work.id, index),
+        kind: kind(file),
         ..file.clone()
     };
     work.card().files.iter().enumerate().map(named).collect()
+}
+
+/// Returns the files of work, and the end of its prompt, which names those that a runner of an earlier herder cannot bring.
+pub(super) fn files_for(shared: &Shared, work: &Work) -> (Vec<KeptFile>, String) {
+    let files = inbox_files(work);
+    if files.is_empty() || shared.place.takes_files() {
+        return (files, String::new());
+    }
+    let names = files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
+    (
+        Vec::new(),
+        format!("\n\nFiles came with this message that herder cannot bring to this machine: {names}"),
+    )
 }
 
 /// Returns the time limits of a session, which stay the same until it ends, whatever the configuration becomes.
@@ -399,5 +416,28 @@ fn clocks(policy: &Policy, spec: &AgentSpec) -> Clocks {
         task: spec.max_task_duration.unwrap_or(policy.max_task_duration),
         grace: policy.stop_grace,
         beat: policy.heartbeat_timeout / BEATS_PER_TIMEOUT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::card::Card;
+    use crate::core::file::Sha256;
+    use crate::core::time::Timestamp;
+    use crate::core::work::{Actor, WorkKind};
+
+    #[test]
+    fn a_picture_is_a_file_alone_from_the_third_attempt_on() {
+        let cat =
+            KeptFile { name: "cat.png".to_owned(), size: 9, sha256: Sha256([7; 32]), kind: FileKind::Png };
+        let card = Some(Box::new(Card { files: vec![cat], ..Card::default() }));
+        let (id, at) = (WorkId(7), Timestamp::from_seconds(1));
+        let kind = WorkKind::Message;
+        let work = Work { id, kind, text: "look".to_owned(), by: Actor::herder(), at, attempts: 0, card };
+        let kinds = (0..4).map(|attempts| inbox_files(&Work { attempts, ..work.clone() })[0].kind);
+        let (picture, file) = (FileKind::Png, FileKind::Other);
+        assert_eq!(kinds.collect::<Vec<_>>(), [picture, picture, file, file]);
+        assert_eq!(inbox_files(&work)[0].name, "7-1-cat.png");
     }
 }

@@ -30,18 +30,18 @@ pub(super) fn give(
     let New { id, kind, text, ref card } = new;
     usable(&agent, text)?;
     let question = asks::answered_by_message(draft).filter(|_| kind == WorkKind::Message);
+    let has_files = card.as_ref().is_some_and(|card| !card.files.is_empty());
+    if (question.is_none() || has_files) && draft.agent().queue.len() >= QUEUE_MAX {
+        return Err(Refusal::QueueFull { agent, max: bounded_count(QUEUE_MAX) });
+    }
     if let Some(ask) = question {
         let text = asks::said(text).to_owned();
         let answered = asks::answer(draft, agent, by, ask, &AskAnswer::Text { text })?;
-        let has_files = card.as_ref().is_some_and(|card| !card.files.is_empty());
-        if has_files && draft.agent().queue.len() < QUEUE_MAX {
+        if has_files {
             // An answer is text alone: the files follow as a message of their own.
             queue_up(draft, by, new);
         }
         return Ok(answered);
-    }
-    if draft.agent().queue.len() >= QUEUE_MAX {
-        return Err(Refusal::QueueFull { agent, max: bounded_count(QUEUE_MAX) });
     }
     let (kind, steering) = queue_up(draft, by, new);
     if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {

@@ -326,3 +326,31 @@ fn a_call_that_a_herder_started_again_gets_once_more_asks_once() {
         desk.ask(Control::Answer { ask, answer: AskAnswer::Text { text: "that".to_owned() } });
     }
 }
+
+#[test]
+fn files_that_come_with_an_answer_follow_it_or_nothing_is_answered() {
+    use crate::agent::QUEUE_MAX;
+    use crate::card::Card;
+    use crate::file::{FileKind, KeptFile, Sha256};
+
+    let file = KeptFile { name: "a.png".to_owned(), size: 1, sha256: Sha256([7; 32]), kind: FileKind::Png };
+    let card = || Some(Box::new(Card { files: vec![file.clone()], ..Card::default() }));
+    let give = |id, card| {
+        let text = "2".to_owned();
+        Control::Give { id: WorkId(id), kind: WorkKind::Message, text, card }
+    };
+    let mut desk = Desk::busy();
+    for id in 0..QUEUE_MAX {
+        desk.ask(give(10_000 + id as u64, None));
+    }
+    inquires(&mut desk, 1, which(false), None);
+    let refused = desk.try_ask(give(7, card())).expect_err("there is no room for the files");
+    assert!(matches!(refused, Refusal::QueueFull { .. }) && !desk.agent.asks.is_empty(), "{refused:?}");
+    desk.ask(give(8, None));
+    assert!(desk.agent.asks.is_empty(), "words alone need no room");
+
+    let mut desk = Desk::busy();
+    inquires(&mut desk, 1, which(false), None);
+    desk.ask(give(9, card()));
+    assert!(desk.agent.asks.is_empty() && desk.queue().ends_with(&[9]), "{:?}", desk.queue());
+}

@@ -318,7 +318,7 @@ pub(in super::super) fn row(view: &View<'_>, seen: &Seen) -> Markup {
             }
             td.number data-label=[label("page-crashes", agent.totals.crashes > 0)] { @if agent.totals.crashes > 0 { (agent.totals.crashes) } }
             td.number data-label=[label("page-queue", !agent.queue.is_empty())] { @if !agent.queue.is_empty() { (agent.queue.len()) } }
-            td.day { (strip(view, seen)) }
+            (day(view, seen))
         }
     }
 }
@@ -336,14 +336,14 @@ pub(super) fn tool(view: &View<'_>, seen: &Seen) -> Markup {
 }
 
 /// The agent's last day: an hour in which sessions ran is a low bar, one in which a session failed a high one.
-fn strip(view: &View<'_>, seen: &Seen) -> Markup {
+fn day(view: &View<'_>, seen: &Seen) -> Markup {
     let agent = &*seen.agent;
     let running = agent.session().map(|_| agent.since);
     let hours = agent.strip.hours(view.voice.now, running);
     let of = |wanted: HourState| hours.iter().filter(|state| **state == wanted).count();
     let (ran, failed) = (of(HourState::Ran), of(HourState::Failed));
     if ran + failed == 0 {
-        return html! {};
+        return html! { td.day {} };
     }
     let path = |wanted: HourState, draw: &str| -> String {
         let those = hours.iter().enumerate().filter(|(_, state)| **state == wanted);
@@ -352,11 +352,11 @@ fn strip(view: &View<'_>, seen: &Seen) -> Markup {
     let said =
         view.voice.text("page-day-said", &[("busy", (ran + failed).into()), ("failed", failed.into())]);
     html! {
-        svg.strip role="img" aria-label=(said) viewBox="0 0 96 12" {
-            title { (said) }
-            path.grid d="M0 11.5h96" {}
-            @if ran > 0 { path.ran d=(path(HourState::Ran, "4h3v4h-3z")) {} }
-            @if failed > 0 { path.bad d=(path(HourState::Failed, "0h3v12h-3z")) {} }
+        td.day title=(said) {
+            svg.strip role="img" aria-label=(said) viewBox="0 0 96 12" {
+                @if ran > 0 { path.ran d=(path(HourState::Ran, "4h3v4h-3z")) {} }
+                @if failed > 0 { path.bad d=(path(HourState::Failed, "0h3v12h-3z")) {} }
+            }
         }
     }
 }

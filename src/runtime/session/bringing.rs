@@ -2,16 +2,14 @@
 
 use std::collections::VecDeque;
 
-use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
-use super::{Ends, Session};
+use super::{Ends, Given, Session, while_heard};
 use crate::core::file::KeptFile;
 use crate::core::id::WorkId;
-use crate::core::outcome::{Category, Outcome};
+use crate::core::outcome::Outcome;
 use crate::runtime::inbox::{self, Brought};
-use crate::runtime::process::spawn;
-use crate::runtime::{Launch, Local, Order, ProcessTrees, Report};
+use crate::runtime::{Order, ProcessTrees};
 
 /// A message whose files are on their way. Later messages wait behind it.
 #[derive(Debug)]
@@ -19,7 +17,7 @@ pub(super) struct Bringing {
     work: WorkId,
     text: String,
     insists: bool,
-    files: JoinHandle<Brought>,
+    files: AbortOnDropHandle<Brought>,
 }
 
 /// Brings the files of a session, and names them in its prompt. Orders received meanwhile are collected in `early`.
@@ -27,51 +25,27 @@ pub(super) struct Bringing {
 /// # Errors
 /// The outcome of a session that is stopped before it began; `None` if the supervisor is gone.
 pub(super) async fn bring_first(
-    (launch, local): (&mut Launch, &mut Local),
+    (mut launch, mut local): Given,
     trees: &ProcessTrees,
     ends: &mut Ends,
     early: &mut Vec<Order>,
-) -> Result<(), Option<Outcome>> {
+) -> Result<Given, Option<Outcome>> {
     // A second try has them already.
     let files = std::mem::take(&mut launch.files);
-    if files.is_empty() {
-        return Ok(());
+    if !files.is_empty() {
+        let bring = inbox::bring((&launch.agent, &launch.spec.workspace), &files, &local, trees.running());
+        let brought = while_heard(bring, ends, launch.clocks.beat, early).await?;
+        launch.prompt = brought.with(&launch.prompt);
+        local.pictures = brought.pictures;
     }
-    let brought = {
-        let (spec, local) = (launch.spec.clone(), &*local);
-        let bring = inbox::bring((&launch.agent, &spec.workspace), &files, local, trees.running());
-        tokio::pin!(bring);
-        let Ends { orders, reports, .. } = ends;
-        let mut stopped = None;
-        loop {
-            let given_up = stopped.unwrap_or_else(Instant::now);
-            tokio::select! {
-                brought = &mut bring => break brought,
-                order = orders.recv(), if stopped.is_none() => {
-                    if matches!(order, Some(Order::Stop) | None) {
-                        stopped = Some(Instant::now() + spawn::STOPPED_START);
-                    }
-                    early.extend(order);
-                }
-                () = tokio::time::sleep_until(given_up), if stopped.is_some() => {
-                    return Err(Some(Outcome::new(Category::Interrupted, "")));
-                }
-                // A full channel contains other reports, which prove life as well.
-                () = tokio::time::sleep(launch.clocks.beat) => drop(reports.try_send(Report::Beat)),
-                () = reports.closed() => return Err(None),
-            }
-        }
-    };
-    launch.prompt = brought.with(&launch.prompt);
-    local.pictures = brought.pictures;
-    Ok(())
+    Ok((launch, local))
 }
 
 /// Waits for the files of the first message.
 pub(super) async fn done(bringing: &mut VecDeque<Bringing>) -> Brought {
     match bringing.front_mut() {
         // A panic there loses the files, and not the message.
-        Some(first) => (&mut first.files).await.unwrap_or_default(),
+        Some(first) => (&mut first.files).await.unwrap_or_else(|_| Brought::lost()),
         None => std::future::pending().await,
     }
 }
@@ -84,9 +58,12 @@ impl Session {
         }
         let (agent, workspace) = (self.launch.agent.clone(), self.launch.spec.workspace.clone());
         let (local, running) = (self.local.clone(), self.trees.running().clone());
-        #[expect(clippy::disallowed_methods, reason = "the handle is kept and waited for")]
-        let files =
-            tokio::spawn(async move { inbox::bring((&agent, &workspace), &files, &local, &running).await });
+        let bring = async move { inbox::bring((&agent, &workspace), &files, &local, &running).await };
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the handle is kept, and ends the task when it is dropped"
+        )]
+        let files = AbortOnDropHandle::new(tokio::spawn(bring));
         self.bringing.push_back(Bringing { work, text, insists, files });
     }
 

@@ -271,7 +271,7 @@ impl Session {
                 let text = one_line(&self.local.redactor.redact(&text), LINE_MAX);
                 self.outgoing.logged(&text, now);
             }
-            Happening::Reply(bytes) => self.stdin.push(bytes, None),
+            Happening::Reply(bytes) => self.stdin.answer(bytes),
             Happening::Steered { work } => self.outgoing.signal(Signal::Steered { work }),
             Happening::NotTaken { work } => self.outgoing.not_taken(work),
             Happening::TurnCut => {

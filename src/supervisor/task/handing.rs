@@ -9,7 +9,7 @@ use crate::core::input::Input;
 use crate::core::spec::Runtime;
 use crate::runtime::Order;
 use crate::supervisor::Offered;
-use crate::supervisor::session::inbox_files;
+use crate::supervisor::session::files_for;
 use crate::supervisor::whispers::FromTools;
 
 impl Supervisor<'_> {
@@ -85,8 +85,9 @@ impl Supervisor<'_> {
     /// dropped meanwhile is not sent.
     pub(super) async fn steer(&mut self, session: SessionId, work: WorkId) {
         let queued = self.agent.queue.iter().find(|queued| queued.id == work);
-        let queued = queued.map(|queued| (queued.text.clone(), inbox_files(queued)));
-        let (Some((text, files)), Some(current)) = (queued, self.session.as_mut()) else { return };
+        let queued = queued.map(|queued| (queued.text.clone(), files_for(self.shared, queued)));
+        let (Some((text, (files, missing))), Some(current)) = (queued, self.session.as_mut()) else { return };
+        let text = text + &missing;
         if current.id() == session {
             current.offered.insert(work);
             current.order(Order::Steer { work, text, files }).await;
