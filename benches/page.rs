@@ -163,7 +163,10 @@ async fn look(client: &Client, url: &str, socket: &Path, agents: usize) -> Looke
              field.value = '{text}'; field.dispatchEvent(new Event('input', {{ bubbles: true }}));"
         )
     };
+    // A person sees the rows before the next letter.
+    let drawn = "requestAnimationFrame(() => requestIdleCallback(() => done(0)));";
     for n in 0..TIMES {
+        number(&browser, drawn).await;
         looked.filtered.push(number(&browser, &typed(&format!("a{n:04}"), "=== 1")).await);
         number(&browser, &typed("", &format!("=== {agents}"))).await;
     }

@@ -126,7 +126,7 @@ enum Own {
         #[arg(long, value_name = "SERVICE", num_args = 0..=1, default_missing_value = "bot")]
         service: Option<Service>,
     },
-    /// See it at work: a server, a console and three agents, without configuration and account
+    /// See it at work: a server, a console and agents, without configuration and account
     Demo {
         /// The port of the IRC server on loopback
         #[arg(long, default_value_t = 6667)]

@@ -27,11 +27,19 @@ pub enum HookEvent {
     Escalation,
     /// The agent was resumed.
     Resumed,
+    /// A task is in review.
+    Review,
+    /// The work of a task was accepted.
+    Accepted,
+    /// The work of a task in review was sent back.
+    Rejected,
+    /// The work of a task is merged into the base.
+    Merged,
 }
 
 impl HookEvent {
     /// All kinds of events.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 11] = [
         Self::Spiraling,
         Self::Error,
         Self::Question,
@@ -39,6 +47,10 @@ impl HookEvent {
         Self::Complete,
         Self::Escalation,
         Self::Resumed,
+        Self::Review,
+        Self::Accepted,
+        Self::Rejected,
+        Self::Merged,
     ];
 
     /// Returns the kind's name, as in the configuration and in requests.
@@ -52,6 +64,10 @@ impl HookEvent {
             Self::Complete => "agent_complete",
             Self::Escalation => "agent_escalation",
             Self::Resumed => "agent_resumed",
+            Self::Review => "task_review",
+            Self::Accepted => "task_accepted",
+            Self::Rejected => "task_rejected",
+            Self::Merged => "task_merged",
         }
     }
 
@@ -75,6 +91,7 @@ impl HookEvent {
             | N::CapReached { .. }
             | N::DoNotRestart { .. }
             | N::PausedWithAccount { .. }
+            | N::CheckoutFailed { .. }
             | N::TaskFailed { .. }
             | N::TaskBlocked { .. }
             | N::TaskSplitting { .. }
@@ -87,11 +104,16 @@ impl HookEvent {
             N::PermissionAsked { .. }
             | N::QuestionAsked { .. }
             | N::PlanAsked { .. }
-            | N::Notified { .. } => Some(Self::Question),
+            | N::Notified { .. }
+            | N::ReviewLeft { .. } => Some(Self::Question),
             N::ClockRanOut { .. } => Some(Self::Timeout),
             N::Completed { .. } => Some(Self::Complete),
             N::Escalated { reminder: 0, .. } => Some(Self::Escalation),
             N::Resuming { .. } => Some(Self::Resumed),
+            N::TaskInReview { .. } => Some(Self::Review),
+            N::TaskAccepted { .. } => Some(Self::Accepted),
+            N::TaskRejected { .. } => Some(Self::Rejected),
+            N::TaskLanded { .. } => Some(Self::Merged),
             // The clock's own notice was the event.
             N::TimedOut { .. }
             // Reminders.
@@ -100,14 +122,8 @@ impl HookEvent {
             // Nothing went wrong, or a person has just asked for it.
             | N::Started { .. }
             | N::WorkspaceSeen { .. }
-            | N::CheckoutFailed { .. }
             | N::CheckPassed { .. }
             | N::CheckFailed { .. }
-            | N::TaskInReview { .. }
-            | N::ReviewLeft { .. }
-            | N::TaskAccepted { .. }
-            | N::TaskRejected { .. }
-            | N::TaskLanded { .. }
             | N::TaskReturned { .. }
             | N::TaskOpened { .. }
             | N::TaskDropping { .. }
@@ -208,6 +224,22 @@ impl HookEvent {
     }
 }
 
+/// Returns the task that a notice about a clone is for; `None` for another notice, which is about what the agent does.
+#[must_use]
+pub fn task_of(notice: &Notice) -> Option<WorkId> {
+    use Notice as N;
+    let (N::CheckoutFailed { task, .. }
+    | N::TaskInReview { task, .. }
+    | N::ReviewLeft { task, .. }
+    | N::TaskAccepted { task, .. }
+    | N::TaskRejected { task, .. }
+    | N::TaskLanded { task, .. }) = notice
+    else {
+        return None;
+    };
+    Some(*task)
+}
+
 /// An event as it is sent to a webhook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hook {
@@ -215,7 +247,7 @@ pub struct Hook {
     pub event: HookEvent,
     /// The agent that the event is about.
     pub agent: AgentName,
-    /// The agent's current work, or else its next one; `None` if it has none.
+    /// The task that the event is about, else the agent's current work, or its next one; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<HookTask>,
     /// The notice that people get about it.

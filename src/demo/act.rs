@@ -21,6 +21,7 @@ pub(super) enum Act {
     Fork,
     Spiral,
     Ask,
+    Mend,
     Lost,
 }
 
@@ -43,6 +44,7 @@ impl Act {
             "fork" => Self::Fork,
             "spiral" => Self::Spiral,
             "ask" => Self::Ask,
+            "mend" => Self::Mend,
             "lost" => Self::Lost,
             _ => return None,
         })
@@ -75,6 +77,7 @@ impl Act {
             | Self::Flood
             | Self::Fork
             | Self::Ask
+            | Self::Mend
             | Self::Lost => Ok(self),
         }
     }

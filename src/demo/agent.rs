@@ -9,6 +9,7 @@
 //! | `claude-obey [--once x]` | claude | as a word of the prompt says: crash, limit, auth, billing, budget, turns, hang, tool, flood, fork, spiral, push, else as `claude-ok`; with `--once` a failure comes once, and the next session succeeds |
 //! | `claude-crash` | claude | dies in the middle of an answer |
 //! | `claude-ask` | claude | asks whether it may push, and follows the answer |
+//! | `claude-mend` | claude | commits a change in a clone of the demo's repository: first a wrong one, then the right one |
 //! | `claude-rate-limit [--reset-in S]` | claude | a limit with its reset time |
 //! | `claude-auth`, `claude-billing`, `claude-budget`, `claude-server-error`, `claude-max-turns` | claude | that failure |
 //! | `claude-hang` | claude | starts and falls silent, ignores interrupts |
@@ -36,6 +37,7 @@ use serde_json::{Value, json};
 
 use super::act::Act;
 use super::forks;
+use super::repository;
 use crate::clock;
 
 /// Exit code of a scripted agent whose script is missing or unknown.
@@ -204,6 +206,7 @@ impl Claude {
             Act::Tool => self.work(options.seconds("seconds", 5.0), options)?,
             Act::Spiral => self.spiral(options.seconds("pace", 0.5))?,
             Act::Ask => self.push()?,
+            Act::Mend => self.mend()?,
             Act::NoExit => {
                 forks::ignore_sigterm()?;
                 self.succeed("Done, but I stay.")?;
@@ -307,6 +310,17 @@ impl Claude {
         }))?;
         self.says(answer)?;
         self.succeed(answer)
+    }
+
+    /// Plays a turn that commits the next change in the clone that it works in.
+    fn mend(&mut self) -> io::Result<()> {
+        let work = self.prompt.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let said = repository::change(work)?;
+        if self.tool("git commit --all", Duration::from_secs(1), Ok("committed"))? == Waited::Interrupted {
+            return Ok(());
+        }
+        self.says(said)?;
+        self.succeed(said)
     }
 
     /// Prints a call of the shell tool and, after the time `takes`, its output: `Ok` for a success, `Err` for a

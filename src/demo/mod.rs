@@ -1,6 +1,6 @@
 //! `herder demo`: needs no configuration and no account.
 //!
-//! It runs an embedded IRC server on loopback, a console in the terminal that is a client of it, and three scripted
+//! It runs an embedded IRC server on loopback, a console in the terminal that is a client of it, and scripted
 //! agents ([`agent`]) as real child processes through the real supervisor, journal, outbox and IRC adapter: only the
 //! models are simulated. [`scene`] defines the demo's configuration, [`tour`] types for a minute.
 //!
@@ -10,6 +10,7 @@ mod act;
 pub mod agent;
 mod folder;
 mod forks;
+mod repository;
 mod scene;
 mod tour;
 
@@ -88,10 +89,15 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
     let shutdown = on_signals()?;
     let herder = std::env::current_exe()
         .map_err(|source| DemoError::System { what: "cannot find herder's own program", source })?;
-    let folder = Folder::new(options.data_dir)?;
-    let channels: Vec<String> = scene::AGENTS.iter().map(|agent| format!("#{agent}")).collect();
+    let folder = Folder::new(options.data_dir.clone())?;
+    let repository = repository::make(&folder.path().join("repositories").join("greet"));
+    if let Err(error) = &repository {
+        tracing::warn!(%error, "the demo goes on without work on a repository, which needs git 2.28 or later");
+    }
+    let names = scene::agents(repository.is_ok());
+    let channels: Vec<String> = names.iter().map(|agent| format!("#{agent}")).collect();
     let home = Home::start(NICK, options.port, &channels, &[OWNER]).await?;
-    let config = scene::config(&home, folder.path(), &herder)
+    let config = scene::config(&home, folder.path(), &herder, repository.ok())
         .map_err(|source| DemoError::Folder { path: folder.path().to_owned(), source })?;
     let connectors = BTreeMap::from([(home.network.name.clone(), home.connector())]);
     let starting = Herder::start(config, run::Options { connectors, ..run::Options::default() });
@@ -101,13 +107,13 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
     let page = herder.page_link(OWNER, PAGE_GOOD_FOR);
     let mut out = tokio::io::stdout();
     // The console notices if the reader is gone.
-    let _ = out.write_all(first_lines(&home, page.as_deref(), options.tour).as_bytes()).await;
+    let _ = out.write_all(first_lines(&home, page.as_deref(), &options, names.len()).as_bytes()).await;
     let _ = out.flush().await;
     let stage = CancellationToken::new();
     let console = console(&home, channels, out, stage.clone(), shutdown.clone());
     let tour = async {
         if options.tour {
-            tour::run(home.server.connect_internal(OWNER), stage.clone()).await;
+            tour::run(home.server.connect_internal(OWNER), names, stage.clone()).await;
         }
     };
     let end = async {
@@ -136,11 +142,10 @@ async fn until_up(fleet: &Fleet) {
 /// Returns the demo's last line of output: how many processes are left.
 #[must_use]
 pub fn farewell(ended: &Ended) -> String {
-    let agents = scene::AGENTS.len();
     match ended.processes_left {
-        0 => format!("herder has ended: {agents} agents stopped, 0 processes left."),
+        0 => "herder has ended: its agents have stopped, 0 processes left.".to_owned(),
         left => {
-            format!("herder has ended: {agents} agents stopped, but {left} processes could not be ended.")
+            format!("herder has ended: its agents have stopped, but {left} processes could not be ended.")
         }
     }
 }
@@ -175,14 +180,14 @@ async fn console(
     shutdown.cancel();
 }
 
-fn first_lines(home: &Home, page: Option<&str>, tour: bool) -> String {
+fn first_lines(home: &Home, page: Option<&str>, options: &Options, agents: usize) -> String {
     let port = home.network.port;
     let password = home.accounts().first().and_then(|(_, password)| password.as_ref());
     let password = password.map_or("", |password| password.expose_secret());
     let mut text = String::new();
     let _ = write!(
         text,
-        "herder demo: an IRC server on 127.0.0.1:{port}, three scripted agents, and this console. Ctrl-C ends everything.\n\
+        "herder demo: an IRC server on 127.0.0.1:{port}, {agents} scripted agents, and this console. Ctrl-C ends everything.\n\
          \n\
          Join with any IRC client, password {password}:\n\
          {join}\
@@ -202,7 +207,7 @@ fn first_lines(home: &Home, page: Option<&str>, tour: bool) -> String {
             "\nOr look at them in a browser, by this link, once:\n  {link}\n"
         )),
     );
-    if tour {
+    if options.tour {
         text.push_str("A tour begins now: \"tour\" is a script that types for a minute.\n\n");
     }
     text

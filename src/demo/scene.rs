@@ -1,4 +1,4 @@
-//! Configuration of the demo: three agents and short timeouts.
+//! Configuration of the demo: its agents and short timeouts.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -7,14 +7,19 @@ use std::time::Duration;
 
 use crate::chat::embedded_ircd::home::Home;
 use crate::config::{Config, DRAIN_TIMEOUT, Evaluator, History, Http, Networks, Runners, Tools};
+use crate::core::checkout::Repository;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::policy::{Exponential, Policy};
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::files::FileRules;
 use crate::redact::Redactor;
 
-/// Names of the demo's agents. A word in the task of an agent selects what it does, see [`super::agent`].
-pub(super) const AGENTS: [&str; 3] = ["spark", "nova", "ember"];
+/// Names of the demo's agents. A word in the task of an agent selects what it does, see [`super::agent`]; the last one
+/// works on branches of a repository.
+pub(super) const AGENTS: [&str; 4] = ["spark", "nova", "ember", LANDS];
+
+/// Name of the agent that works on branches of a repository.
+pub(super) const LANDS: &str = "clay";
 
 /// Duration of an ordinary task of a scripted agent, in seconds: long enough to ask for the status and to write a
 /// message meanwhile.
@@ -23,12 +28,30 @@ const WORK_SECONDS: &str = "3";
 /// Time after which the rate limit of a scripted agent ends, in seconds.
 const RESET_SECONDS: &str = "12";
 
-/// Builds the configuration of a demo in `data_dir`, whose agents run the program `herder`.
+/// Returns the names of the agents of a demo with or without a repository.
+pub(super) fn agents(has_repository: bool) -> &'static [&'static str] {
+    if has_repository { &AGENTS } else { &AGENTS[..AGENTS.len() - 1] }
+}
+
+/// Builds the configuration of a demo in `data_dir`, whose agents run the program `herder`; without a repository there
+/// is no agent that works on one.
 ///
 /// # Errors
 /// A folder cannot be created.
-pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<Config> {
-    let agents = AGENTS.iter().map(|name| agent(name, data_dir, herder)).collect::<io::Result<_>>()?;
+pub(super) fn config(
+    home: &Home,
+    data_dir: &Path,
+    herder: &Path,
+    repository: Option<Repository>,
+) -> io::Result<Config> {
+    let names = agents(repository.is_some()).iter();
+    let mut agents = names.map(|name| agent(name, data_dir, herder)).collect::<io::Result<Vec<_>>>()?;
+    if let (Some(repository), Some(agent)) = (repository, agents.last_mut()) {
+        agent.workspace.clone_from(&repository.path);
+        agent.repository = Some(Box::new(repository));
+        agent.command.truncate(1);
+        agent.command.extend(["demo-agent", "claude-mend"].map(str::to_owned));
+    }
     Ok(Config {
         name: home.network.nick.clone(),
         data_dir: data_dir.to_owned(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::hook::{Hook, HookEvent, HookTask};
+use crate::core::hook::{self, Hook, HookEvent, HookTask};
 use crate::core::id::{AgentName, NetworkName, PostId};
 use crate::core::input::Control;
 use crate::core::notice::{Audience, Notice};
@@ -71,7 +71,9 @@ impl Posting {
             return Vec::new();
         };
         let Some(event) = HookEvent::of(notice) else { return Vec::new() };
-        let task = work.map(HookTask::from);
+        let about = hook::task_of(notice);
+        let task = work.filter(|work| about.is_none_or(|about| about == work.task())).map(HookTask::from);
+        let task = task.or(about.map(|id| HookTask { id, text: String::new() }));
         let hook = Hook { event, agent: agent.clone(), task, notice: notice.clone() };
         let body = Body::Hook(Box::new(hook));
         let told = self.listeners.iter().filter(|listener| listener.events.contains(&event));

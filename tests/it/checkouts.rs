@@ -4,6 +4,7 @@ mod by_agent;
 pub(crate) mod checked;
 mod costs;
 mod killed;
+mod many;
 pub(crate) mod repository;
 pub(crate) mod reviewed;
 mod set_up;

@@ -533,8 +533,7 @@ fn help_names_everything() {
       check        Check the configuration, then servers, programs and folders; reports everything at
                    once
       init         Ask a few questions and write the configuration file
-      demo         See it at work: a server, a console and three agents, without configuration and
-                   account
+      demo         See it at work: a server, a console and agents, without configuration and account
       export       Write everything herder knows as JSON lines
       import       Restore an export into an empty data folder
       completions  Print what a shell needs to complete herder's commands

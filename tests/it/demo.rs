@@ -210,7 +210,7 @@ async fn a_person_joins_with_the_printed_password_and_steers_an_agent() {
     let (last, code) = demo.ended().await;
     assert_eq!(
         last.last().map(String::as_str),
-        Some("herder has ended: 3 agents stopped, 0 processes left.")
+        Some("herder has ended: its agents have stopped, 0 processes left.")
     );
     assert_eq!(code, Some(0));
 }
@@ -235,7 +235,7 @@ async fn the_printed_link_opens_the_page_once() {
     let page = link.split("/login/").next().expect("the page");
     let page = client.get(page).header("cookie", cookie.split(';').next().expect("a pair"));
     let page = page.send().await.expect("an answer").text().await.expect("text");
-    for agent in ["spark", "nova", "ember"] {
+    for agent in ["spark", "nova", "ember", "clay"] {
         assert!(page.contains(&format!("agent-{agent}")), "{page}");
     }
     assert_eq!(client.post(&link).send().await.expect("an answer").status(), 410);
@@ -266,7 +266,7 @@ async fn ctrl_c_leaves_no_process_of_those_that_forked_or_hang() {
         for agent in ["ember", "nova", "spark"] {
             demo.until_any_order(&format!("🐜 {agent} started")).await;
         }
-        // Two children in sessions of their own and two daemons, beside the three agents.
+        // Two children in sessions of their own and two daemons, beside the agents.
         let all = Instant::now();
         while processes_in(&folder).len() < 7 {
             assert!(all.elapsed() < PATIENCE, "not all are there: {:#?}", processes_in(&folder));
@@ -278,7 +278,7 @@ async fn ctrl_c_leaves_no_process_of_those_that_forked_or_hang() {
         let farewell = last.last().map(String::as_str);
         assert_eq!(
             farewell,
-            Some("herder has ended: 3 agents stopped, 0 processes left."),
+            Some("herder has ended: its agents have stopped, 0 processes left."),
             "after {signal:?}"
         );
         assert_eq!(code, Some(0), "after {signal:?}");
@@ -342,6 +342,19 @@ async fn the_tour_shows_crash_limit_and_the_ladder_up_to_an_answered_call() {
     demo.until("tour: @nova approve ").await;
     demo.until("nova may: ").await;
     demo.until("Pushed, since you allow it.").await;
+    // Work that lands: checked twice, looked at, accepted, merged.
+    let landing = demo.until_within(TOUR, "of clay is merged").await;
+    for said in ["tour: !task diff", "+echo \"hello, $1\"", "tour: !accept"] {
+        assert!(landing.iter().any(|line| line.contains(said)), "no {said:?} in {landing:#?}");
+    }
+    let story = demo.until("tour: Any of these words").await;
+    assert!(story.iter().any(|line| line.contains("clay · greet whoever is named")), "{story:#?}");
+    let repository = demo.data().join("data/repositories/greet");
+    assert_eq!(std::fs::read_to_string(repository.join("greet.sh")).expect("a file"), "echo \"hello, $1\"\n");
+    let mut log = Command::new("git");
+    log.arg("-C").arg(&repository).args(["log", "--format=%s", "main"]);
+    let log = log.output().await.expect("git").stdout;
+    assert_eq!(String::from_utf8_lossy(&log), "greet whoever is named\nGreet\n");
     demo.signal(Signal::INT);
     demo.ended().await;
 }

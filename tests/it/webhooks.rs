@@ -322,7 +322,7 @@ fn every_mistake_in_a_webhook_is_reported_at_once_and_no_address_is_repeated() {
     let (code, said) = check(dir.path(), text, &["--offline"]);
     assert_eq!(code, Some(78));
     insta::assert_snapshot!(said, @r#"
-    bot.toml:5: [[webhook]] events: "agent_eror" is not one of agent_spiraling, agent_error, agent_question, agent_timeout, agent_complete, agent_escalation or agent_resumed; did you mean "agent_error"?
+    bot.toml:5: [[webhook]] events: "agent_eror" is not one of agent_spiraling, agent_error, agent_question, agent_timeout, agent_complete, agent_escalation, agent_resumed, task_review, task_accepted, task_rejected or task_merged; did you mean "agent_error"?
     bot.toml:6: [[webhook]] format: "xml" is not one of json, discord or slack
     bot.toml:8: [webhook.a b] url: this is no address; write one that starts with https:// or http://
     bot.toml:9: [webhook.a b] name: "a b" cannot name a webhook; use up to 60 letters, digits, dots and hyphens

@@ -8,6 +8,7 @@ use tracing::{debug, error};
 use super::Request;
 use super::pending::Pending;
 use super::supervisor::{Risen, Supervisor};
+use crate::core::checkout::CheckoutEvent;
 use crate::core::event::Event;
 use crate::core::id::WorkId;
 use crate::core::input::{Control, Input};
@@ -15,6 +16,7 @@ use crate::core::notice::{Notice, Refusal};
 use crate::core::post::Target;
 use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
+use crate::core::work::Work;
 use crate::core::{self, Context};
 use crate::journal::LogContext;
 use crate::supervisor::root::account_of;
@@ -127,6 +129,21 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Returns the task in review that an event is about.
+    fn reviewed(&self, event: &Event) -> Option<Work> {
+        let Event::Checkout(
+            CheckoutEvent::InReview { task, .. }
+            | CheckoutEvent::LeftToPerson { task, .. }
+            | CheckoutEvent::Accepted { task, .. }
+            | CheckoutEvent::Returned { task, .. }
+            | CheckoutEvent::Landed { task, .. },
+        ) = event
+        else {
+            return None;
+        };
+        self.agent.checkouts.review(*task).map(|review| review.work.clone())
+    }
+
     /// Applies events in memory and collects their posts and effects; nothing is visible outside before the commit.
     pub(super) fn absorb(&mut self, events: Vec<Event>, pending: &mut Pending) {
         let now = pending.at();
@@ -146,7 +163,9 @@ impl Supervisor<'_> {
             }
             pending.about.get_or_insert_with(|| LogContext::of(&self.agent));
             let before = self.agent.current.clone();
+            let reviewed = self.reviewed(&event);
             core::apply(Arc::make_mut(&mut self.agent), &event, now);
+            let reviewed = reviewed.or_else(|| self.reviewed(&event));
             let context = Context {
                 now,
                 policy: &self.policy,
@@ -159,8 +178,9 @@ impl Supervisor<'_> {
             };
             let owed = core::posts(&self.agent, &event, &context);
             if !owed.is_empty() {
-                // The current work, the work until this event, or the next work.
-                let work = self.agent.current.as_ref().or(before.as_ref()).or(self.agent.queue.front());
+                // The task in review, the current work, the work until this event, or the next work.
+                let current = self.agent.current.as_ref().or(before.as_ref());
+                let work = reviewed.as_ref().or(current).or(self.agent.queue.front());
                 pending.posts.extend(self.shared.posting.owed(self.name, work, owed, now));
             }
             let effects = core::react(&self.agent, &event);

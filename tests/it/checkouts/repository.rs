@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// A repository as its person uses it, with a git of their own.
 pub(crate) struct Person(PathBuf);
@@ -45,7 +45,18 @@ impl Person {
 
     /// Runs git, without the hooks, and returns its output.
     pub(crate) fn git(&self, words: &[&str]) -> String {
-        let output = Command::new("git")
+        let output = self.output(words);
+        assert!(output.status.success(), "{words:?} in {}: {output:?}", self.0.display());
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Runs git likewise, and returns whether it has succeeded.
+    pub(crate) fn tries(&self, words: &[&str]) -> bool {
+        self.output(words).status.success()
+    }
+
+    fn output(&self, words: &[&str]) -> Output {
+        Command::new("git")
             .args([
                 "-c",
                 "user.name=ann",
@@ -59,9 +70,7 @@ impl Person {
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .output()
-            .expect("git is there (package git)");
-        assert!(output.status.success(), "{words:?} in {}: {output:?}", self.0.display());
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+            .expect("git is there (package git)")
     }
 
     /// Returns herder's refs with their commits, by name behind `refs/herder/`.

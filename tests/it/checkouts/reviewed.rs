@@ -1,13 +1,18 @@
 //! Work that a person looks at before it counts as done, and that is merged into the base.
 
+use herder::config::{Config, Webhook};
+use herder::core::hook::HookEvent;
 use herder::core::id::WorkId;
 use herder::core::review::{Landing, Method, OnAccept, Reviewer};
 use herder::core::spec::AgentSpec;
+use serde_json::json;
 
 use super::open;
 use super::repository::{Person, Untouched, entries};
 use crate::on::{Network, On, Story, on_each_network};
 use crate::simulated_discord::state::Message;
+use crate::webhooks::endpoint;
+use crate::webhooks::receiver::Receiver;
 
 /// Has the agents reviewed, and what is accepted merged into `main`.
 pub(crate) fn reviewed(agents: &mut [AgentSpec], review: Reviewer, method: Option<Method>) {
@@ -102,6 +107,34 @@ async fn work_in_review_is_rejected_accepted_and_merged(on: On) {
     let told = story.alice.hears("#spark", "is in review").await;
     assert!(!told.starts_with("👀 Task 1 "), "{told}");
     before.holds_but(&person, &[".git/refs/heads/main"]);
+    story.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn webhooks_are_told_of_a_review_and_its_answers_with_the_task() {
+    let mut receiver = Receiver::open([]).await;
+    let dir = tempfile::tempdir().expect("a folder");
+    let person = Person::with_repository(dir.path().join("app"));
+    elsewhere(&person);
+    let mut agents = vec![super::agent("spark", dir.path())];
+    reviewed(&mut agents, Reviewer::Person, Some(Method::Squash));
+    let events = [HookEvent::Review, HookEvent::Accepted, HookEvent::Rejected, HookEvent::Merged];
+    let webhook = Webhook { events: events.into(), ..endpoint("it", &receiver) };
+    let change = |config: &mut Config| config.webhooks = vec![webhook];
+    let mut story = Story::open_in(On::Irc, dir, &super::ROOMS[..4], agents, change).await;
+    story.is_reviewed("please commit alpha").await;
+    // The agent is at work on another task meanwhile.
+    story.alice.say("#herder", "!task new spark wait never").await;
+    story.until("spark", |view| view.agent.process.is_some()).await;
+    story.says("!reject 1 missing: beta", "spark").await;
+    story.goes_on("spark", "never");
+    story.alice.hears("#spark", "Task 1 of spark is in review: 2 commits").await;
+    story.says("!accept 1", "accepts task 1").await;
+    for event in ["task_review", "task_rejected", "task_review", "task_accepted", "task_merged"] {
+        let told = receiver.next().await.json();
+        let task = json!({ "id": 1, "text": "please commit alpha" });
+        assert_eq!((&told["event"], &told["task"], &told["agent"]), (&json!(event), &task, &json!("spark")));
+    }
     story.close().await;
 }
 

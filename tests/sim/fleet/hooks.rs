@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herder::clock;
+use herder::core::checkout::CheckoutEvent;
 use herder::core::event::Event;
 use herder::core::hook::HookEvent;
 use herder::core::id::{AgentName, NetworkName};
 use herder::core::link::{LinkReport, LinkState};
 use herder::core::outcome::Category;
 use herder::core::post::Body;
+use herder::core::review::Back;
 use herder::journal::{Batch, Entry, Receipt, Stream};
 use herder::outbox::{NetworkQueue, Window};
 use herder::supervisor::{Fleet, Listener};
@@ -143,6 +145,12 @@ fn of(event: &Event) -> Option<HookEvent> {
             Some(HookEvent::Complete)
         }
         Event::Resumed { .. } | Event::AccountOpened { .. } => Some(HookEvent::Resumed),
+        Event::Checkout(CheckoutEvent::InReview { .. }) => Some(HookEvent::Review),
+        Event::Checkout(CheckoutEvent::Accepted { by, .. }) if !by.is_herder() => Some(HookEvent::Accepted),
+        Event::Checkout(CheckoutEvent::Returned { back: Back::Rejected { .. }, .. }) => {
+            Some(HookEvent::Rejected)
+        }
+        Event::Checkout(CheckoutEvent::Landed { .. }) => Some(HookEvent::Merged),
         _ => None,
     }
 }
@@ -153,7 +161,11 @@ fn is_looked_at(event: HookEvent) -> bool {
         | HookEvent::Timeout
         | HookEvent::Spiraling
         | HookEvent::Complete
-        | HookEvent::Resumed => true,
+        | HookEvent::Resumed
+        | HookEvent::Review
+        | HookEvent::Accepted
+        | HookEvent::Rejected
+        | HookEvent::Merged => true,
         HookEvent::Error | HookEvent::Question => false,
     }
 }
