@@ -53,6 +53,7 @@ mod irc_rig;
 mod irc_servers;
 mod journal;
 mod kill;
+mod lands_cli;
 mod locales;
 mod matrix;
 mod mirrors;

@@ -85,6 +85,11 @@ pub(crate) enum Scenario {
         /// Each tool with its arguments, as JSON.
         calls: &'static [(&'static str, &'static str)],
     },
+    /// These turns, one after the other; the last one again and again.
+    Acts {
+        /// The turns.
+        turns: &'static [Act],
+    },
     /// `count` calls of the shell, one call of a tool of herder's own, then an answer.
     Turns {
         /// The number of shell calls.
@@ -106,6 +111,29 @@ pub(crate) enum Scenario {
     Hang,
     /// The request is taken and never answered.
     Silent,
+}
+
+/// A turn of [`Scenario::Acts`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Has the shell do something.
+    Shell(&'static str),
+    /// Calls a tool of herder's own with arguments, as JSON.
+    Herder(&'static str, &'static str),
+    /// Speaks.
+    Says(&'static str),
+}
+
+impl Act {
+    fn turn(self) -> Turn {
+        match self {
+            Self::Shell(command) => Turn::Shell { command: command.to_owned() },
+            Self::Herder(tool, arguments) => {
+                Turn::Herder { tool, arguments: serde_json::from_str(arguments).expect("a test's own JSON") }
+            }
+            Self::Says(text) => Turn::Says { text },
+        }
+    }
 }
 
 /// The model's action in a turn.
@@ -140,6 +168,7 @@ impl Scenario {
             | Self::Asks { .. }
             | Self::Herder { .. }
             | Self::Calls { .. }
+            | Self::Acts { .. }
             | Self::Turns { .. }
             | Self::Refuses { .. }
             | Self::Full
@@ -160,6 +189,10 @@ impl Scenario {
                     }
                     None => Turn::Says { text: self.text(number) },
                 }
+            }
+            Self::Acts { turns } => {
+                let number = usize::try_from(number).unwrap_or(usize::MAX);
+                turns.get(number).or(turns.last()).map_or(Turn::Says { text: ANSWER }, |act| act.turn())
             }
             Self::Plans { texts, command } => {
                 match usize::try_from(number).unwrap_or(usize::MAX).checked_sub(texts.len()) {
