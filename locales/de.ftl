@@ -1274,6 +1274,13 @@ cmd-event = { $what ->
     [board-review-ended] Durchsicht { $subject } endet ohne Urteil
     [board-review-given-up] Durchsicht von { $subject } aufgegeben
     [board-review-closed] Durchsicht von { $subject } geschlossen
+    [parts-awaited] { $subject } wartet auf Teile
+    [parked] { $subject } zurückgestellt, bis ihre Teile fertig sind
+    [parts-reported] Teile sind fertig, { $subject } geht weiter
+    [board-part-added] Teil von ihrem Leiter dazugegeben: { $subject }
+    [board-part-cancelled] Teil { $subject } von ihrem Leiter abgebrochen
+    [board-lead-ending] { $subject } ist zu Ende, ihre offenen Teile sind abgebrochen
+    [board-lead-closed] alle Teile von { $subject } sind zu Ende
     [cleared] { $subject } aus der Warteschlange verworfen
     [reworded] { $subject } umformuliert
     [withdrawn] { $subject } zurückgenommen

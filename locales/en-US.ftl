@@ -1356,6 +1356,13 @@ cmd-event = { $what ->
     [board-review-ended] review { $subject } ended without a verdict
     [board-review-given-up] review of { $subject } given up
     [board-review-closed] review of { $subject } closed
+    [parts-awaited] { $subject } waits for parts
+    [parked] { $subject } set aside until its parts are over
+    [parts-reported] parts are over, and { $subject } goes on
+    [board-part-added] part added by its lead: { $subject }
+    [board-part-cancelled] part { $subject } cancelled by its lead
+    [board-lead-ending] { $subject } is over, and its open parts are cancelled
+    [board-lead-closed] all parts of { $subject } are over
     [cleared] dropped { $subject } from the queue
     [reworded] { $subject } reworded
     [withdrawn] { $subject } taken back

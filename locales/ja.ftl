@@ -1113,6 +1113,13 @@ cmd-event = { $what ->
     [board-review-ended] レビュー { $subject } 判定なしで終了
     [board-review-given-up] { $subject } のレビューを断念
     [board-review-closed] { $subject } のレビューを閉じた
+    [parts-awaited] { $subject } が部分を待つ
+    [parked] 部分が終わるまで { $subject } を保留
+    [parts-reported] 部分が終わり { $subject } を再開
+    [board-part-added] リーダーが追加した部分 { $subject }
+    [board-part-cancelled] リーダーが部分 { $subject } を取り消し
+    [board-lead-ending] { $subject } が終わり、残りの部分を取り消し
+    [board-lead-closed] { $subject } の部分がすべて終了
     [cleared] 待機列から { $subject } 件を破棄
     [reworded] { $subject } の言い直し
     [withdrawn] { $subject } を取り消し

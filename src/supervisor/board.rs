@@ -14,7 +14,7 @@ use crate::clock;
 use crate::core::agent::{Agent, Phase};
 use crate::core::board::{Board, BoardEvent, Door, Place, Wish, can_review};
 use crate::core::card::Card;
-use crate::core::id::{AccountName, AgentName, WorkId};
+use crate::core::id::{AccountName, AgentName, SessionId, WorkId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::post::{Post, Target};
 use crate::core::time::Timestamp;
@@ -42,6 +42,8 @@ pub(super) struct Stand {
     reviews: bool,
     /// The tasks that wait for another agent's verdict, with the number of the review, and whether one takes effect now.
     asked: Box<[(WorkId, u32, bool)]>,
+    /// The tasks that wait for parts, with the number of the session that ended with the wait.
+    parked: Box<[(WorkId, SessionId)]>,
     /// The agent's account, whose limits apply to it.
     account: AccountName,
     /// The agent's permissions and tags as text, which a task can require.
@@ -59,6 +61,7 @@ impl Stand {
         let ended = agent.finished.back().map(|finished| finished.work.id);
         let asked = agent.asked_reviews();
         let asked = asked.map(|(task, asked)| (task, asked.number, agent.is_at_rest(task))).collect();
+        let parked = agent.board.parked().map(|parked| (parked.work.id, parked.session)).collect();
         Self {
             free,
             taken,
@@ -66,6 +69,7 @@ impl Stand {
             ended,
             reviews: can_review(agent),
             asked,
+            parked,
             account: account_of(agent),
             offers: offers.unwrap_or_default(),
         }
@@ -375,7 +379,7 @@ impl Root {
         }
     }
 
-    fn run_all_errands(&self) {
+    pub(super) fn run_all_errands(&self) {
         let views = self.shared.published();
         let pairs = views.iter().map(|view| (&view.name, &*view.agent));
         for (name, agent) in self.fleet.board.concerned(pairs) {
@@ -383,7 +387,7 @@ impl Root {
         }
     }
 
-    async fn record_board(&mut self, events: Vec<BoardEvent>) -> Result<(), CommitError> {
+    pub(super) async fn record_board(&mut self, events: Vec<BoardEvent>) -> Result<(), CommitError> {
         if events.is_empty() {
             return Ok(());
         }
@@ -404,8 +408,8 @@ impl Root {
     }
 }
 
-/// Returns true if an event may be followed by an input for another agent: parts that are cancelled with their task, and
-/// reviews that end.
+/// Returns true if an event may be followed by an input for another agent: parts that are cancelled with their task, or
+/// are over and waited for, and reviews that end.
 fn concerns_others(event: &BoardEvent) -> bool {
     matches!(
         event,
@@ -413,6 +417,8 @@ fn concerns_others(event: &BoardEvent) -> bool {
             | BoardEvent::Reviewed { .. }
             | BoardEvent::ReviewGivenUp { .. }
             | BoardEvent::ReviewClosed { .. }
+            | BoardEvent::PartOver { .. }
+            | BoardEvent::LeadEnding { .. }
             | BoardEvent::Ended { .. }
     )
 }

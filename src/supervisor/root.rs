@@ -13,6 +13,7 @@ use tracing::{error, info, warn};
 
 use super::board::Wished;
 use super::configure::{self, Plan, bot_toml};
+use super::leading::LeadAsked;
 use super::session::Session;
 use super::task::{self, Ahead, Beginning, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY, Request};
 use super::{Asked, Handle, Shared, gates, owing, posting};
@@ -57,6 +58,8 @@ pub(super) enum ToRoot {
     Tie { events: Vec<FleetEvent>, reply: Box<Notice>, asked: Asked, ticket: oneshot::Sender<Notice> },
     /// A person gives the task board a command.
     Wish(Box<Wished>),
+    /// An agent adds a part to its task, or cancels one.
+    Lead(Box<LeadAsked>),
     /// The part of an agent's state that the board depends on has changed.
     Look { agent: AgentName },
     /// An agent's usage on an account has grown.
@@ -237,6 +240,7 @@ impl Root {
             }
             ToRoot::GaveUp { agent, reason } => self.gave_up(agent, reason).await,
             ToRoot::Wish(wished) => self.wish(*wished).await,
+            ToRoot::Lead(asked) => self.lead(*asked).await,
             ToRoot::Look { agent } => self.look(&agent).await,
             ToRoot::Spent { agent, account } => self.spent(&agent, &account).await,
             ToRoot::Retired { agent } => {

@@ -155,7 +155,8 @@ pub(super) fn cancel_task(
     if let Some(review) = state.checkouts.review(task) {
         review::not_merging(review, task)?;
     }
-    if state.queue.iter().chain(state.checkouts.in_review()).any(is_it) {
+    let parked = state.board.parked().map(|parked| &parked.work);
+    if state.queue.iter().chain(state.checkouts.in_review()).chain(parked).any(is_it) {
         let held = draft.agent().held().is_some_and(is_it);
         cancel(draft, task, by);
         if held {
