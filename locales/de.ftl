@@ -1278,7 +1278,7 @@ cmd-event = { $what ->
     [parked] { $subject } zurückgestellt, bis ihre Teile fertig sind
     [parts-reported] Teile sind fertig, { $subject } geht weiter
     [board-part-added] Teil von ihrem Leiter dazugegeben: { $subject }
-    [board-part-cancelled] Teil { $subject } von ihrem Leiter abgebrochen
+    [board-part-cancelled] Teil { $subject } abgebrochen
     [board-lead-ending] { $subject } ist zu Ende, ihre offenen Teile sind abgebrochen
     [board-lead-closed] alle Teile von { $subject } sind zu Ende
     [cleared] { $subject } aus der Warteschlange verworfen

@@ -1360,7 +1360,7 @@ cmd-event = { $what ->
     [parked] { $subject } set aside until its parts are over
     [parts-reported] parts are over, and { $subject } goes on
     [board-part-added] part added by its lead: { $subject }
-    [board-part-cancelled] part { $subject } cancelled by its lead
+    [board-part-cancelled] part { $subject } cancelled
     [board-lead-ending] { $subject } is over, and its open parts are cancelled
     [board-lead-closed] all parts of { $subject } are over
     [cleared] dropped { $subject } from the queue

@@ -1117,7 +1117,7 @@ cmd-event = { $what ->
     [parked] 部分が終わるまで { $subject } を保留
     [parts-reported] 部分が終わり { $subject } を再開
     [board-part-added] リーダーが追加した部分 { $subject }
-    [board-part-cancelled] リーダーが部分 { $subject } を取り消し
+    [board-part-cancelled] 部分 { $subject } を取り消し
     [board-lead-ending] { $subject } が終わり、残りの部分を取り消し
     [board-lead-closed] { $subject } の部分がすべて終了
     [cleared] 待機列から { $subject } 件を破棄

@@ -330,6 +330,9 @@ fn every_event_has_its_words() {
         call #7 answered: abort by alice
         whisper #7 called right by alice
         said of task #7 blocked: so it is
+        #7 waits for parts: #8, #9
+        #7 set aside until its parts are over: #8, #9
+        parts are over, and #7 goes on: #8 done
         #7 discarded by alice
         session 4 started: #7 fix the tests (alice)
         workspace looked at: branch main, 3 changed files, a rebase under way
@@ -394,6 +397,10 @@ fn every_event_has_its_words() {
         #7 handed over: spark
         #7 arrived
         #7 back on the board
+        part added by its lead: #7 spark: fix the tests
+        part #7 cancelled by alice
+        #7 is over, and its open parts are cancelled by alice
+        all parts of #7 are over
         #7 split by alice: #7
         part #7 done
         #7 waited for: #6 done

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::core::agent::{Agent, Phase};
 use crate::core::board::{Board, BoardEvent, Door, Place, Wish, can_review};
 use crate::core::card::Card;
-use crate::core::id::{AccountName, AgentName, SessionId, WorkId};
+use crate::core::id::{AccountName, AgentName, WorkId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::post::{Post, Target};
 use crate::core::time::Timestamp;
@@ -40,10 +40,9 @@ pub(super) struct Stand {
     ended: Option<WorkId>,
     /// Whether the agent goes on with reviews.
     reviews: bool,
-    /// The tasks that wait for another agent's verdict, with the number of the review, and whether one takes effect now.
-    asked: Box<[(WorkId, u32, bool)]>,
-    /// The tasks that wait for parts, with the number of the session that ended with the wait.
-    parked: Box<[(WorkId, SessionId)]>,
+    /// The tasks that wait for another agent's verdict, with the number of the review, and whether one takes effect now; and
+    /// those that wait for parts, with the number of the session that ended with the wait.
+    asked: Box<[(WorkId, u64, bool)]>,
     /// The agent's account, whose limits apply to it.
     account: AccountName,
     /// The agent's permissions and tags as text, which a task can require.
@@ -60,8 +59,9 @@ impl Stand {
         let (taken, told) = (agent.board.taken, agent.board.told);
         let ended = agent.finished.back().map(|finished| finished.work.id);
         let asked = agent.asked_reviews();
-        let asked = asked.map(|(task, asked)| (task, asked.number, agent.is_at_rest(task))).collect();
-        let parked = agent.board.parked().map(|parked| (parked.work.id, parked.session)).collect();
+        let asked = asked.map(|(task, asked)| (task, asked.number.into(), agent.is_at_rest(task)));
+        let parked = agent.board.parked().map(|parked| (parked.work.id, parked.session.0, false));
+        let asked = asked.chain(parked).collect();
         Self {
             free,
             taken,
@@ -69,7 +69,6 @@ impl Stand {
             ended,
             reviews: can_review(agent),
             asked,
-            parked,
             account: account_of(agent),
             offers: offers.unwrap_or_default(),
         }

@@ -24,12 +24,13 @@ pub(super) struct LeadAsked {
     agent: AgentName,
     session: SessionId,
     request: LeadRequest,
-    /// Receives the number of the part when the decision is on disk.
-    ticket: oneshot::Sender<Result<WorkId, LeadRefusal>>,
+    /// Receives the number of the part when the decision is on disk, and false if nothing had to be decided.
+    ticket: oneshot::Sender<Result<(WorkId, bool), LeadRefusal>>,
 }
 
 impl Fleet {
-    /// Adds a part to the task of an agent's session, or cancels one; resolves when that is on disk.
+    /// Adds a part to the task of an agent's session, or cancels one. Resolves when that is on disk, with the number of the
+    /// part, and false if it was so already.
     ///
     /// # Errors
     /// The reason why it is not done, as a sentence for the model.
@@ -38,7 +39,7 @@ impl Fleet {
         agent: &AgentName,
         session: SessionId,
         request: LeadRequest,
-    ) -> Result<WorkId, String> {
+    ) -> Result<(WorkId, bool), String> {
         let (ticket, answer) = oneshot::channel();
         let agent = agent.clone();
         self.shared.tell_root(ToRoot::Lead(Box::new(LeadAsked { agent, session, request, ticket })));
@@ -88,7 +89,8 @@ impl Root {
     pub(super) async fn lead(&mut self, asked: LeadAsked) -> Result<(), CommitError> {
         let LeadAsked { agent, session, request, ticket } = asked;
         let views = self.shared.published();
-        let decided = self.fleet.board.lead(&request, (&agent, session), &everybody(&views), clock::now());
+        let (everybody, fresh) = (everybody(&views), || self.shared.journal.fresh_work_id());
+        let decided = self.fleet.board.lead(&request, (&agent, session), &everybody, clock::now(), fresh);
         let (events, part) = match decided {
             Ok(decided) => decided,
             Err(refusal) => {
@@ -96,9 +98,10 @@ impl Root {
                 return Ok(());
             }
         };
+        let is_new = !events.is_empty();
         self.record_board(events).await?;
         // The session may be gone; the decision stands.
-        drop(ticket.send(Ok(part)));
+        drop(ticket.send(Ok((part, is_new))));
         self.run_all_errands();
         self.deal().await
     }

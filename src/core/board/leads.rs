@@ -77,13 +77,11 @@ impl LedTask {
 pub enum LeadRequest {
     /// Adds a part.
     Add {
-        /// Number for the part, drawn by the caller.
-        id: WorkId,
         /// Text of the part.
         text: String,
         /// The agent that it is for; `None`: the next idle agent that meets its needs.
         to: Option<AgentName>,
-        /// What an agent needs to get it.
+        /// Requirements that an agent must meet to get it.
         needs: Needs,
         /// Parts that must be done before.
         after: Vec<WorkId>,
@@ -99,7 +97,7 @@ pub type Everybody<'a> = [(&'a AgentName, &'a Agent)];
 
 impl Board {
     /// Decides a request of an agent about the parts of its task, and returns the part that it is about. A part that is open
-    /// with the same text is not added again.
+    /// with the same text is not added again. The number of a new part is drawn with `fresh`.
     ///
     /// # Errors
     /// The refusal, for the model.
@@ -109,6 +107,7 @@ impl Board {
         (name, session): (&AgentName, SessionId),
         everybody: &Everybody<'_>,
         now: Timestamp,
+        fresh: impl FnOnce() -> WorkId,
     ) -> Result<(Vec<BoardEvent>, WorkId), LeadRefusal> {
         let agent = everybody.iter().find(|(known, _)| *known == name).map(|(_, agent)| *agent);
         let agent = agent.ok_or(LeadRefusal::NoTask)?;
@@ -118,7 +117,7 @@ impl Board {
         }
         let mut draft = Draft::new(self, now);
         let part = match request {
-            LeadRequest::Add { id, text, to, needs, after, check } => {
+            LeadRequest::Add { text, to, needs, after, check } => {
                 if let Some(known) = self.known_part(task.id, text, everybody) {
                     return Ok((Vec::new(), known));
                 }
@@ -135,11 +134,14 @@ impl Board {
                     ..Card::default()
                 };
                 let (kind, by, card) = (WorkKind::Task, Actor::agent(name), Some(Box::new(card)));
-                let work = Work { id: *id, kind, text: text.clone(), by, at: now, attempts: 0, card };
+                let mut work =
+                    Work { id: WorkId::default(), kind, text: text.clone(), by, at: now, attempts: 0, card };
                 somebody_fits(agent, to.as_ref(), &work, everybody)?;
+                work.id = fresh();
+                let id = work.id;
                 let (agent, work, to) = (name.clone(), Arc::new(work), to.clone());
                 draft.record(BoardEvent::PartAdded { agent, work, to });
-                *id
+                id
             }
             LeadRequest::Cancel(part) => {
                 self.cancel_part(&mut draft, (task.id, *part), &Actor::agent(name))?;

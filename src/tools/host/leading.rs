@@ -56,12 +56,11 @@ pub(super) async fn add(host: &Host, caller: Caller<'_>, arguments: Arguments<'_
     let (after, check) = (numbers(arguments, "after")?, check(host, arguments)?);
     counted(&host.0.parts, caller.agent)
         .map_err(|seconds| format!("You have added as many parts as you may for now. Wait {seconds} s."))?;
-    let id = host.fleet().fresh();
-    let request = LeadRequest::Add { id, text, to: to.clone(), needs, after, check };
-    let part = host.fleet().lead(caller.agent, caller.session, request).await?;
+    let request = LeadRequest::Add { text, to: to.clone(), needs, after, check };
+    let (part, is_new) = host.fleet().lead(caller.agent, caller.session, request).await?;
     let whom =
         to.map_or_else(|| "the next idle agent that has what it needs".to_owned(), |to| to.to_string());
-    let known = if part == id { "is added" } else { "was there already, with the same text" };
+    let known = if is_new { "is added" } else { "was there already, with the same text" };
     Ok(format!(
         "Part #{part} {known}; it is for {whom}. {} Add the other parts, then call task_wait and end your turn.",
         spent(host, task, &view.agent)

@@ -83,7 +83,6 @@ fn a_lead_cancels_a_part_of_its_own_and_no_other_task() {
 fn what_a_lead_may_not_is_refused_with_a_sentence() {
     let mut world = World::new();
     let add = |text: &str, needs: &str, to: Option<AgentName>| LeadRequest::Add {
-        id: WorkId(99),
         text: text.to_owned(),
         to,
         needs: if needs.is_empty() { Needs::default() } else { Needs::parse(needs).expect("needs") },
@@ -113,9 +112,8 @@ fn what_a_lead_may_not_is_refused_with_a_sentence() {
     assert_eq!(world.lead(0, &add("the same", "", None)), Ok(part), "a call that is repeated adds nothing");
     for index in 1..OPEN_PARTS_MAX {
         let text = format!("part {index}");
-        let id = WorkId(100 + index as u64);
         let request =
-            LeadRequest::Add { id, text, to: None, needs: Needs::default(), after: vec![], check: None };
+            LeadRequest::Add { text, to: None, needs: Needs::default(), after: vec![], check: None };
         world.lead(0, &request).expect("there is room");
     }
     assert_eq!(world.lead(0, &add("one more", "", None)), Err(LeadRefusal::TooManyOpen));

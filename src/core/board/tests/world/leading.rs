@@ -18,11 +18,9 @@ impl World {
         if self.ids >= 60 {
             return Err(LeadRefusal::BoardFull);
         }
-        let id = self.fresh();
         let after = after.and_then(|index| self.part(agent, index)).into_iter().collect();
         let request = LeadRequest::Add {
-            id,
-            text: format!("the part {id}"),
+            text: format!("the part {}", self.ids + 1),
             to: to.map(|index| self.name(index)),
             needs: Needs::default(),
             after,
@@ -59,7 +57,9 @@ impl World {
         let there = self.agents.iter().filter(|(_, agent)| agent.phase != Phase::Removed);
         let everybody: Vec<(&AgentName, &Agent)> = there.collect();
         let session = self.agents[&name].session().unwrap_or_default();
-        let (events, part) = self.board.lead(request, (&name, session), &everybody, self.now)?;
+        let next = WorkId(self.ids + 1);
+        let (events, part) = self.board.lead(request, (&name, session), &everybody, self.now, || next)?;
+        self.ids = self.ids.max(if part == next { next.0 } else { 0 });
         self.commit(events);
         self.run_all_errands();
         self.deal();
