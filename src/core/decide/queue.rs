@@ -92,7 +92,8 @@ fn queued<'a>(draft: &'a Draft<'_>, agent: &AgentName, id: WorkId) -> Result<&'a
     if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });
     }
-    if handed(draft, id) || draft.agent().is_claimed(id) {
+    let parked = draft.agent().board.parked().any(|parked| parked.work.id == id);
+    if parked || handed(draft, id) || draft.agent().is_claimed(id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });
     }
     let queued = draft.agent().queue.iter().find(|work| work.id == id);
