@@ -485,8 +485,10 @@ mod tests {
 
     use super::*;
     use crate::core::dealings::{Dealings, News, Numbered, Onward};
-    use crate::core::id::NetworkName;
+    use crate::core::id::{NetworkName, SessionId};
+    use crate::core::lead::Leading;
     use crate::core::time::Timestamp;
+    use crate::core::work::TaskEnd;
     use crate::runtime::Live;
 
     fn task_of(id: u64) -> Work {
@@ -498,6 +500,35 @@ mod tests {
     fn view(name: &str, agent: Agent) -> View {
         let name = AgentName::new(name).expect("a name");
         View { name, agent: Arc::new(agent), live: Live::default(), hold: None, closed: false }
+    }
+
+    #[test]
+    fn parts_are_listed_with_their_task_while_it_waits_and_once_it_is_over() {
+        let part = |id| {
+            let mut part = task_of(id);
+            part.card_mut().parent = Some(WorkId(7));
+            part
+        };
+        let parked =
+            ParkedTask { work: task_of(7), session: SessionId(3), parts: vec![WorkId(8), WorkId(9)] };
+        let leading = Leading { parked: Some(Box::new(parked)), ..Leading::default() };
+        let leads = Dealings { leads: [(WorkId(7), leading)].into(), ..Dealings::default() };
+        let lead = view("spark", Agent { board: Box::new(leads), ..Agent::default() });
+        let board = Board::default();
+        let views = [lead, view("nova", Agent { queue: [part(8)].into(), ..Agent::default() })];
+        let found = find(&views[0].agent, WorkId(7)).expect("it waits");
+        assert_eq!((found.state(), found.work().id), ("waiting", WorkId(7)));
+        let parts = |views: &[View]| Families::of(views, &board).parts(WorkId(7));
+        assert_eq!(parts(&views), [Part { id: WorkId(8), end: None }]);
+        let over = FinishedTask {
+            work: part(8),
+            end: TaskEnd::Done,
+            at: Timestamp::default(),
+            note: "built".into(),
+            proof: None,
+        };
+        let views = [view("nova", Agent { finished: [over].into(), ..Agent::default() })];
+        assert_eq!(parts(&views), [Part { id: WorkId(8), end: Some(TaskEnd::Done) }]);
     }
 
     #[test]
