@@ -14,7 +14,7 @@ use crate::core::ask::AskAnswer;
 use crate::core::checkout::{Act, CheckoutEvent};
 use crate::core::detail::Own;
 use crate::core::event::Event;
-use crate::core::id::AccountName;
+use crate::core::id::{AccountName, WorkId};
 use crate::core::review::Back;
 use crate::core::role::Role;
 use crate::core::usage::Cap;
@@ -192,6 +192,15 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
             let what = format!("{} {}", task(*work), locale.task_end(report.end));
             say(voice, "task-reported", what, None, &report.note)
         }
+        Event::PartsAwaited { work, parts, .. } => {
+            say(voice, "parts-awaited", task(*work), None, &numbers(parts))
+        }
+        Event::Parked { work, parts, .. } => say(voice, "parked", task(*work), None, &numbers(parts)),
+        Event::PartsReported { work, results, .. } => {
+            let ends =
+                results.iter().map(|result| format!("{} {}", task(result.part), locale.task_end(result.end)));
+            say(voice, "parts-reported", task(*work), None, &ends.collect::<Vec<_>>().join(", "))
+        }
         Event::TurnObserved { turn, .. } => say(voice, "turn-observed", none(), None, &turn.words),
         Event::EvaluationBegun { number, finding } => {
             let finding = finding.as_ref().map(|finding| locale.finding(finding)).unwrap_or_default();
@@ -312,6 +321,11 @@ fn clock_set(voice: Voice<'_>, by: i64) -> String {
     let sign = if by < 0 { '−' } else { '+' };
     let length = voice.locale.duration(Duration::from_millis(by.unsigned_abs()));
     say(voice, "clock-set", format!("{sign}{length}"), None, "")
+}
+
+/// Returns the numbers of tasks as one text.
+fn numbers(tasks: &[WorkId]) -> String {
+    tasks.iter().map(|id| task(*id)).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the key of the text for an evaluation's result, and the detail in it.

@@ -245,8 +245,13 @@ fn value(spec: &AgentSpec, key: &str) -> serde_json::Value {
 /// sets.
 pub(super) fn shown(spec: &AgentSpec) -> serde_json::Map<String, serde_json::Value> {
     let keys = KEYS.iter().map(|key| (key.split('.').next().unwrap_or(key).to_owned(), value(spec, key)));
-    let others =
-        [("name", json!(spec.name)), ("patterns", json!(spec.patterns)), ("channels", json!(spec.channels))];
+    let others = [
+        ("name", json!(spec.name)),
+        ("patterns", json!(spec.patterns)),
+        ("channels", json!(spec.channels)),
+        ("leads", json!(spec.leads)),
+        ("lead_budget_usd", json!(spec.lead_budget_usd)),
+    ];
     keys.chain(others.map(|(key, value)| (key.to_owned(), value))).collect()
 }
 

@@ -26,7 +26,7 @@ use crate::core::role::Role;
 use crate::core::work::{TaskEnd, WorkKind};
 use crate::journal::Stream;
 use crate::supervisor::View;
-use listed::{Listed, all_of, find, moving, on_board};
+use listed::{Families, Listed, all_of, find, moving, on_board};
 
 pub(super) const ADD: Command = Command {
     verb: Verb::TaskAdd,
@@ -367,7 +367,8 @@ pub(super) fn list(desk: &Desk<'_>, call: &Call) -> Done {
         lines.push(voice.text("cmd-task-none", &[]));
     }
     lines.extend(clones::list(desk, &views));
-    let data: Vec<_> = all.iter().map(|listed| listed.data(&views)).collect();
+    let families = Families::of(&views, &desk.fleet.board());
+    let data: Vec<_> = all.iter().map(|listed| listed.data(&views, &families)).collect();
     Ok(Answer::lines(lines).with(json!(data)))
 }
 

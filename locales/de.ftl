@@ -206,7 +206,7 @@ git-behind = in `{ $branch }` fehlt der Commit, von dem die Aufgabe ausging; bri
 git-conflict = es gibt einen Konflikt mit dem, was jetzt in `{ $branch }` ist, in { $files }
 git-red = `{ $command }` scheitert zusammen mit dem, was jetzt in `{ $branch }` ist
 git-base-moved = `{ $branch }` hat sich bei jedem Versuch bewegt
-git-own-work = { $reviewer } hat selbst daran gearbeitet
+git-own-work = { $reviewer } hat selbst daran gearbeitet oder sie als Teil vergeben
 git-changed-since = sie hat sich seit dem Beginn ihrer Durchsicht geändert
 git-no-verdict = { $reviewer } hat nicht geurteilt
 git-rejected-often = { $reviewer } hat sie { $times ->
@@ -1274,6 +1274,13 @@ cmd-event = { $what ->
     [board-review-ended] Durchsicht { $subject } endet ohne Urteil
     [board-review-given-up] Durchsicht von { $subject } aufgegeben
     [board-review-closed] Durchsicht von { $subject } geschlossen
+    [parts-awaited] { $subject } wartet auf Teile
+    [parked] { $subject } zurückgestellt, bis ihre Teile fertig sind
+    [parts-reported] Teile sind fertig, { $subject } geht weiter
+    [board-part-added] Teil von ihrem Leiter dazugegeben: { $subject }
+    [board-part-cancelled] Teil { $subject } abgebrochen
+    [board-lead-ending] { $subject } ist zu Ende, ihre offenen Teile sind abgebrochen
+    [board-lead-closed] alle Teile von { $subject } sind zu Ende
     [cleared] { $subject } aus der Warteschlange verworfen
     [reworded] { $subject } umformuliert
     [withdrawn] { $subject } zurückgenommen

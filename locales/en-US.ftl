@@ -224,7 +224,7 @@ git-behind = `{ $branch }` lacks the commit that the task began from; bring it u
 git-conflict = it conflicts with what is on `{ $branch }` by now, in { $files }
 git-red = `{ $command }` fails together with what is on `{ $branch }` by now
 git-base-moved = `{ $branch }` moved during each merge
-git-own-work = { $reviewer } has worked on it itself
+git-own-work = { $reviewer } has worked on it itself, or has given it as a part
 git-changed-since = it has changed since its review began
 git-no-verdict = { $reviewer } has given no verdict
 git-rejected-often = { $reviewer } has rejected it { $times ->
@@ -1356,6 +1356,13 @@ cmd-event = { $what ->
     [board-review-ended] review { $subject } ended without a verdict
     [board-review-given-up] review of { $subject } given up
     [board-review-closed] review of { $subject } closed
+    [parts-awaited] { $subject } waits for parts
+    [parked] { $subject } set aside until its parts are over
+    [parts-reported] parts are over, and { $subject } goes on
+    [board-part-added] part added by its lead: { $subject }
+    [board-part-cancelled] part { $subject } cancelled
+    [board-lead-ending] { $subject } is over, and its open parts are cancelled
+    [board-lead-closed] all parts of { $subject } are over
     [cleared] dropped { $subject } from the queue
     [reworded] { $subject } reworded
     [withdrawn] { $subject } taken back

@@ -185,7 +185,7 @@ git-behind = `{ $branch }` にタスクの開始コミットがありません�
 git-conflict = 現在の `{ $branch }` と競合します: { $files }
 git-red = 現在の `{ $branch }` と合わせると `{ $command }` が失敗します
 git-base-moved = マージのたびに `{ $branch }` が動きました
-git-own-work = { $reviewer } 自身が作業しました
+git-own-work = { $reviewer } 自身が作業したか、部分として依頼しました
 git-changed-since = レビューの開始後に変更されました
 git-no-verdict = { $reviewer } は判定しませんでした
 git-rejected-often = { $reviewer } は { $times } 回差し戻しました
@@ -1113,6 +1113,13 @@ cmd-event = { $what ->
     [board-review-ended] レビュー { $subject } 判定なしで終了
     [board-review-given-up] { $subject } のレビューを断念
     [board-review-closed] { $subject } のレビューを閉じた
+    [parts-awaited] { $subject } が部分を待つ
+    [parked] 部分が終わるまで { $subject } を保留
+    [parts-reported] 部分が終わり { $subject } を再開
+    [board-part-added] リーダーが追加した部分 { $subject }
+    [board-part-cancelled] 部分 { $subject } を取り消し
+    [board-lead-ending] { $subject } が終わり、残りの部分を取り消し
+    [board-lead-closed] { $subject } の部分がすべて終了
     [cleared] 待機列から { $subject } 件を破棄
     [reworded] { $subject } の言い直し
     [withdrawn] { $subject } を取り消し

@@ -46,6 +46,14 @@ pub(super) fn event(voice: Voice<'_>, event: &BoardEvent) -> String {
         }
         BoardEvent::ReviewGivenUp { task: id } => say(voice, "board-review-given-up", task(*id), None, ""),
         BoardEvent::ReviewClosed { task: id } => say(voice, "board-review-closed", task(*id), None, ""),
+        BoardEvent::PartAdded { work, agent, .. } => {
+            say(voice, "board-part-added", format!("{} {agent}", task(work.id)), None, &work.text)
+        }
+        BoardEvent::PartCancelled { part, by, .. } => {
+            say(voice, "board-part-cancelled", task(*part), Some(by), "")
+        }
+        BoardEvent::LeadEnding { task: id, by } => say(voice, "board-lead-ending", task(*id), Some(by), ""),
+        BoardEvent::LeadClosed { task: id } => say(voice, "board-lead-closed", task(*id), None, ""),
         BoardEvent::Reopened { task: id, to, by } => {
             say(voice, "board-reopened", task(*id), Some(by), &next(to))
         }

@@ -11,6 +11,7 @@ use crate::core::dealings::Onward;
 use crate::core::event::{PauseReason, StopReason, WaitReason};
 use crate::core::id::{AccountName, AgentName, AskId, NetworkName, SessionId, WorkId};
 use crate::core::input::Clock;
+use crate::core::lead::{PartOutcome, PartResult};
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::tie::Tie;
@@ -95,6 +96,18 @@ fn agent_events() -> Vec<Event> {
             session,
             work,
             report: TaskReport { end: TaskEnd::Blocked, note: text(), denied: None, opinion: None },
+        },
+        Event::PartsAwaited { session, work, parts: vec![WorkId(8), WorkId(9)] },
+        Event::Parked { session, work, parts: vec![WorkId(8), WorkId(9)] },
+        Event::PartsReported {
+            session,
+            work,
+            results: vec![Arc::new(PartResult {
+                part: WorkId(8),
+                end: TaskEnd::Done,
+                agent: None,
+                outcome: PartOutcome::default(),
+            })],
         },
         Event::Discarded { work, by: by.clone() },
         Event::SessionStarted { session, work: whole, trial: false },
@@ -257,8 +270,19 @@ fn board_events() -> Vec<BoardEvent> {
         BoardEvent::Offered { task, to: agent.clone(), number },
         BoardEvent::Accepted { task, number },
         BoardEvent::Returned { task, number },
+        BoardEvent::PartAdded { agent: agent.clone(), work: Arc::clone(&work), to: None },
+        BoardEvent::PartCancelled { task: WorkId(6), part: task, by: by.clone() },
+        BoardEvent::LeadEnding { task, by: by.clone() },
+        BoardEvent::LeadClosed { task },
         BoardEvent::Split { task, parts: vec![work], to: to.clone(), by: by.clone() },
-        BoardEvent::PartOver { agent, number, part: task, parent: WorkId(6), end: TaskEnd::Done },
+        BoardEvent::PartOver {
+            agent,
+            number,
+            part: task,
+            parent: WorkId(6),
+            end: TaskEnd::Done,
+            outcome: None,
+        },
         BoardEvent::AwaitedOver { task, awaited: WorkId(6), end: TaskEnd::Done },
         BoardEvent::Reopened { task, to, by: by.clone() },
         BoardEvent::Cancelling { task, by: by.clone() },
@@ -306,6 +330,9 @@ fn every_event_has_its_words() {
         call #7 answered: abort by alice
         whisper #7 called right by alice
         said of task #7 blocked: so it is
+        #7 waits for parts: #8, #9
+        #7 set aside until its parts are over: #8, #9
+        parts are over, and #7 goes on: #8 done
         #7 discarded by alice
         session 4 started: #7 fix the tests (alice)
         workspace looked at: branch main, 3 changed files, a rebase under way
@@ -370,6 +397,10 @@ fn every_event_has_its_words() {
         #7 handed over: spark
         #7 arrived
         #7 back on the board
+        part added by its lead: #7 spark: fix the tests
+        part #7 cancelled by alice
+        #7 is over, and its open parts are cancelled by alice
+        all parts of #7 are over
         #7 split by alice: #7
         part #7 done
         #7 waited for: #6 done

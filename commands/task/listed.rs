@@ -1,5 +1,7 @@
 //! Tasks as they are listed and shown, wherever they are.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::record::Record;
@@ -10,14 +12,25 @@ use crate::core::board::{Board, Boarded, Part, Place as OnBoard};
 use crate::core::card::Priority;
 use crate::core::check::Evidence;
 use crate::core::id::{AgentName, WorkId};
+use crate::core::lead::ParkedTask;
 use crate::core::review::{Landed, Proof, Review};
 use crate::core::work::{Actor, FinishedTask, Work, WorkKind};
 use crate::l10n::Value;
 use crate::supervisor::View;
 
 /// The states of a task in data for programs.
-pub(crate) const STATES: [&str; 9] =
-    ["queued", "running", "checking", "review", "merging", "blocked", "done", "failed", "cancelled"];
+pub(crate) const STATES: [&str; 10] = [
+    "queued",
+    "running",
+    "waiting",
+    "checking",
+    "review",
+    "merging",
+    "blocked",
+    "done",
+    "failed",
+    "cancelled",
+];
 
 /// The place of a task: with an agent (being worked on, or waiting), on the board, moving between them, or ended.
 pub(crate) enum Place<'a> {
@@ -27,6 +40,8 @@ pub(crate) enum Place<'a> {
     Checking(&'a Work),
     /// The task waits for a person, or is being merged.
     Reviewed(&'a Review),
+    /// The task waits for parts that its agent has added.
+    Parked(&'a ParkedTask),
     /// The task was handed back by its agent, and the board has not recorded it yet.
     Moving(&'a Work),
     Over(&'a FinishedTask),
@@ -47,6 +62,7 @@ impl<'a> Place<'a> {
         match self {
             Self::Current(work) | Self::Queued(work) | Self::Checking(work) | Self::Moving(work) => work,
             Self::Reviewed(review) => &review.work,
+            Self::Parked(parked) => &parked.work,
             Self::Over(done) => &done.work,
             Self::Boarded(boarded) => &boarded.work,
         }
@@ -62,6 +78,7 @@ impl<'a> Place<'a> {
             Self::Checking(_) => "checking",
             Self::Reviewed(review) if review.is_being_merged() => "merging",
             Self::Reviewed(_) => "review",
+            Self::Parked(_) => "waiting",
             Self::Queued(_) | Self::Moving(_) => "queued",
             Self::Over(done) => end_key(done.end),
             Self::Boarded(boarded) => match &boarded.place {
@@ -87,6 +104,7 @@ pub(crate) fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
         agent.current.iter().chain(&agent.queue).find(|work| work.id == id && work.kind == WorkKind::Task);
     open.map(|work| Place::of(agent, work))
         .or_else(|| agent.checkouts.review(id).map(Place::Reviewed))
+        .or_else(|| agent.board.parked().find(|parked| parked.work.id == id).map(Place::Parked))
         .or_else(|| agent.finished.iter().find(|done| done.work.id == id).map(Place::Over))
 }
 
@@ -95,6 +113,44 @@ pub(super) fn on_board(board: &Board, id: WorkId) -> Option<Listed<'_>> {
     let over = || board.finished.iter().find(|done| done.work.id == id).map(Place::Over);
     let place = board.tasks.get(&id).map(Place::Boarded).or_else(over)?;
     Some(Listed { agent: None, place })
+}
+
+/// The parts of all tasks, with their outcomes: those that they were split into, and those that their agents have added.
+/// Of a task that is over they are those that agents and board still keep.
+pub(crate) struct Families(BTreeMap<WorkId, BTreeMap<WorkId, Part>>);
+
+impl Families {
+    pub(crate) fn of(views: &[View], board: &Board) -> Self {
+        let mut families = Self(BTreeMap::new());
+        for (id, led) in &board.leads {
+            for part in &led.parts {
+                families.add(*id, Part { id: part.id, end: part.result.as_ref().map(|result| result.end) });
+            }
+        }
+        for (id, part) in
+            board.tasks.keys().flat_map(|id| board.parts(*id).iter().map(move |part| (*id, *part)))
+        {
+            families.add(id, part);
+        }
+        let open = views.iter().flat_map(|view| view.agent.all_works());
+        let open = open.chain(board.tasks.values().map(|boarded| &*boarded.work)).map(|work| (work, None));
+        let over = views.iter().flat_map(|view| &view.agent.finished).chain(&board.finished);
+        for (work, end) in open.chain(over.map(|over| (&over.work, Some(over.end)))) {
+            if let Some(parent) = work.card().parent {
+                families.add(parent, Part { id: work.id, end });
+            }
+        }
+        families
+    }
+
+    fn add(&mut self, parent: WorkId, part: Part) {
+        self.0.entry(parent).or_default().entry(part.id).or_insert(part);
+    }
+
+    /// Returns the parts of a task, in the order of their numbers.
+    pub(crate) fn parts(&self, task: WorkId) -> Vec<Part> {
+        self.0.get(&task).into_iter().flat_map(BTreeMap::values).copied().collect()
+    }
 }
 
 /// Finds a task that an agent has handed back, before the board or another agent has it.
@@ -129,7 +185,8 @@ pub(crate) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Lis
         let works = agent.current.iter().chain(&agent.queue).filter(|work| work.kind == WorkKind::Task);
         open.extend(works.map(|work| Listed { agent: name, place: Place::of(agent, work) }));
         let reviews = agent.checkouts.reviews().map(Place::Reviewed);
-        open.extend(reviews.map(|place| Listed { agent: name, place }));
+        let parked = agent.board.parked().map(Place::Parked);
+        open.extend(reviews.chain(parked).map(|place| Listed { agent: name, place }));
         over.extend(agent.finished.iter().map(|done| Listed { agent: name, place: Place::Over(done) }));
     }
     over.sort_by_key(|listed| std::cmp::Reverse(listed.place.work().id));
@@ -160,6 +217,7 @@ impl<'a> Listed<'a> {
             | Place::Queued(_)
             | Place::Checking(_)
             | Place::Reviewed(_)
+            | Place::Parked(_)
             | Place::Moving(_)
             | Place::Boarded(_) => None,
         }
@@ -172,6 +230,7 @@ impl<'a> Listed<'a> {
             Place::Current(_)
             | Place::Queued(_)
             | Place::Checking(_)
+            | Place::Parked(_)
             | Place::Moving(_)
             | Place::Over(_)
             | Place::Boarded(_) => None,
@@ -206,6 +265,9 @@ impl<'a> Listed<'a> {
             Place::Checking(_) => voice.text("cmd-task-checking", &[]),
             Place::Reviewed(review) if review.is_being_merged() => voice.text("cmd-task-merging", &[]),
             Place::Reviewed(_) => voice.text("cmd-task-in-review", &[]),
+            Place::Parked(parked) => {
+                voice.text("cmd-task-waits", &[("tasks", numbers(parked.parts.iter().copied()).into())])
+            }
             Place::Queued(_) | Place::Moving(_) => voice.text("cmd-task-queued", &[]),
             Place::Over(done) => voice.locale.task_end(done.end),
             Place::Boarded(boarded) => match &boarded.place {
@@ -227,19 +289,21 @@ impl<'a> Listed<'a> {
         }
     }
 
-    pub(super) fn data(&self, views: &[View]) -> serde_json::Value {
+    pub(super) fn data(&self, views: &[View], families: &Families) -> serde_json::Value {
         let note = match &self.place {
             Place::Over(done) => Some(done.note.to_string()),
             Place::Current(_)
             | Place::Queued(_)
             | Place::Checking(_)
             | Place::Reviewed(_)
+            | Place::Parked(_)
             | Place::Moving(_)
             | Place::Boarded(_) => None,
         };
         let mut data = json!({
             "agent": self.agent, "state": self.place.state(), "work": self.place.work(), "note": note,
-            "evidence": Record::of(self, views).data(),
+            "evidence": Record::of(self, views).data(), "parent": self.work().card().parent,
+            "parts": families.parts(self.work().id),
         });
         if let Place::Boarded(boarded) = &self.place {
             data["board"] = json!(boarded.place);
@@ -291,8 +355,9 @@ impl<'a> Listed<'a> {
         }
         let before = work.card().after.iter().map(|before| Part { id: before.task, end: before.end });
         lines.extend(before.map(|before| format!("← {}", part_line(voice, &before, views, board))));
-        let parts = board.parts(work.id).iter();
-        lines.extend(parts.map(|part| format!("→ {}", part_line(voice, part, views, board))));
+        let families = Families::of(views, board);
+        let parts = families.parts(work.id);
+        lines.extend(parts.iter().map(|part| format!("→ {}", part_line(voice, part, views, board))));
         let tried = work.card().attempts.iter().map(|attempt| {
             let how = voice.short(&voice.locale.detail(&attempt.detail), desk.text_max());
             let how = if how.is_empty() { how } else { format!(": {how}") };
@@ -314,7 +379,7 @@ impl<'a> Listed<'a> {
                 lines.push(voice.text("cmd-task-note", &[("note", note.into())]));
             }
         }
-        Answer::lines(lines).with(self.data(views))
+        Answer::lines(lines).with(self.data(views, &families))
     }
 }
 
@@ -420,8 +485,10 @@ mod tests {
 
     use super::*;
     use crate::core::dealings::{Dealings, News, Numbered, Onward};
-    use crate::core::id::NetworkName;
+    use crate::core::id::{NetworkName, SessionId};
+    use crate::core::lead::Leading;
     use crate::core::time::Timestamp;
+    use crate::core::work::TaskEnd;
     use crate::runtime::Live;
 
     fn task_of(id: u64) -> Work {
@@ -433,6 +500,35 @@ mod tests {
     fn view(name: &str, agent: Agent) -> View {
         let name = AgentName::new(name).expect("a name");
         View { name, agent: Arc::new(agent), live: Live::default(), hold: None, closed: false }
+    }
+
+    #[test]
+    fn parts_are_listed_with_their_task_while_it_waits_and_once_it_is_over() {
+        let part = |id| {
+            let mut part = task_of(id);
+            part.card_mut().parent = Some(WorkId(7));
+            part
+        };
+        let parked =
+            ParkedTask { work: task_of(7), session: SessionId(3), parts: vec![WorkId(8), WorkId(9)] };
+        let leading = Leading { parked: Some(Box::new(parked)), ..Leading::default() };
+        let leads = Dealings { leads: [(WorkId(7), leading)].into(), ..Dealings::default() };
+        let lead = view("spark", Agent { board: Box::new(leads), ..Agent::default() });
+        let board = Board::default();
+        let views = [lead, view("nova", Agent { queue: [part(8)].into(), ..Agent::default() })];
+        let found = find(&views[0].agent, WorkId(7)).expect("it waits");
+        assert_eq!((found.state(), found.work().id), ("waiting", WorkId(7)));
+        let parts = |views: &[View]| Families::of(views, &board).parts(WorkId(7));
+        assert_eq!(parts(&views), [Part { id: WorkId(8), end: None }]);
+        let over = FinishedTask {
+            work: part(8),
+            end: TaskEnd::Done,
+            at: Timestamp::default(),
+            note: "built".into(),
+            proof: None,
+        };
+        let views = [view("nova", Agent { finished: [over].into(), ..Agent::default() })];
+        assert_eq!(parts(&views), [Part { id: WorkId(8), end: Some(TaskEnd::Done) }]);
     }
 
     #[test]

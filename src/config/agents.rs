@@ -8,6 +8,7 @@ use regex::Regex;
 
 use crate::core::card::{TAGS_MAX, is_tag};
 use crate::core::id::{AccountName, AgentName};
+use crate::core::lead::LEAD_BUDGET_USD;
 use crate::core::outcome::Category;
 use crate::core::spec::{AgentSpec, Autonomy, Output, Pattern, Permissions, PromptMode, Relay, Runtime};
 
@@ -163,6 +164,7 @@ fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
     spec.patterns = patterns(section, runtime);
     spec.channels = channels(section);
     spec.tags = tags(section);
+    leads(section, &mut spec);
     known.then_some(spec)
 }
 
@@ -177,6 +179,23 @@ fn channels(section: &Section<'_>) -> Vec<String> {
         }
     }
     texts.into_iter().map(|text| text.value).collect()
+}
+
+/// Parses whether the agent may give parts of its tasks to others, and what they may cost.
+fn leads(section: &Section<'_>, spec: &mut AgentSpec) {
+    spec.leads = section.flag("leads").unwrap_or(spec.leads);
+    let budget = section.amount("lead_budget_usd");
+    if budget.is_some() && !spec.leads {
+        section.problem(
+            "lead_budget_usd",
+            "the agent gives no parts of its tasks to others; write leads = true as well, or take it out",
+        );
+    }
+    if spec.leads && spec.looping {
+        section
+            .problem("leads", "rounds of a loop are no tasks, so they have no parts; take out leads or loop");
+    }
+    spec.lead_budget_usd = if spec.leads { budget.unwrap_or(LEAD_BUDGET_USD) } else { 0.0 };
 }
 
 /// Parses the agent's tags, which tasks can require.

@@ -5,6 +5,7 @@ mod asks;
 mod board;
 mod checkouts;
 pub(super) mod counters;
+mod lead;
 mod split;
 mod watch;
 
@@ -61,7 +62,11 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
             {
                 unfinished.report = Some(Box::new(report.clone()));
             }
+            agent.board.wait_no_more(*work);
         }
+        Event::PartsAwaited { session, work, parts } => lead::awaited(agent, *session, *work, parts),
+        Event::Parked { session, work, parts } => lead::parked(agent, *session, *work, parts),
+        Event::PartsReported { session, work, results } => lead::told(agent, *session, *work, results),
         Event::Reworded { work, text, .. } => {
             if let Some(queued) = agent.queue.iter_mut().find(|queued| queued.id == *work) {
                 queued.text.clone_from(text);
@@ -239,7 +244,8 @@ fn edited(agent: &mut Agent, spec: &AgentSpec) {
     }
     let runs_on = |old: &AgentSpec| {
         spec.runs_as(old)
-            && (spec.keep_warm, &spec.account, spec.share) == (old.keep_warm, &old.account, old.share)
+            && (spec.keep_warm, &spec.account, spec.share, spec.leads)
+                == (old.keep_warm, &old.account, old.share, old.leads)
     };
     if !agent.spec.as_ref().is_some_and(runs_on) {
         agent.warm = None;
@@ -313,7 +319,7 @@ fn take(agent: &mut Agent, id: WorkId) -> Option<Work> {
     }
     match agent.queue.iter().position(|work| work.id == id) {
         Some(index) => agent.queue.remove(index),
-        None => agent.checkouts.take_reviewed(id),
+        None => lead::take(agent, id).or_else(|| agent.checkouts.take_reviewed(id)),
     }
 }
 
@@ -339,7 +345,8 @@ fn task_ended(agent: &mut Agent, id: WorkId, end: TaskEnd, note: &Detail, at: Ti
     let said = agent.unfinished.as_ref().filter(|said| said.work == id && end == TaskEnd::Done);
     let opinion = said.and_then(|said| said.report.as_ref()?.opinion.clone());
     let Some(work) = take(agent, id) else { return };
-    board::part_over(agent, &work, end);
+    agent.board.leads.remove(&id);
+    board::part_over(agent, &work, end, note);
     board::review_over(agent, &work, opinion);
     agent.note_end(id, end);
     while agent.finished.len() >= FINISHED_MAX {
@@ -452,6 +459,7 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     if outcome.category == Category::Success {
         // A task is ended by its own event, which follows; a message that is checked stays until then.
         exchanged(agent, outcome);
+        lead::succeeded(agent);
         let over =
             agent.current.as_ref().filter(|work| work.kind != WorkKind::Task && !agent.is_checked(work));
         let over = over.map(|work| work.id);

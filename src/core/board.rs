@@ -17,6 +17,7 @@
 //! moves.
 
 mod deal;
+mod leads;
 mod posts;
 mod reviews;
 #[cfg(test)]
@@ -33,12 +34,14 @@ use super::card::{Before, DEPTH_MAX, PARTS_MAX};
 use super::dealings::Cut;
 use super::detail::{Detail, Own};
 use super::id::{AgentName, WorkId};
+use super::lead::{PartOutcome, PartResult};
 use super::notice::Refusal;
 use super::review::Opinion;
 use super::time::Timestamp;
 use super::work::{Actor, FinishedTask, TaskEnd, Work};
 
 pub use deal::Door;
+pub use leads::{Everybody, LeadRequest, LedPart, LedTask};
 pub use reviews::{Answer, Requested, can_review};
 pub use wish::Wish;
 
@@ -121,6 +124,9 @@ pub struct Board {
     /// Reviews that agents were asked for, by the reviewed task.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reviews: BTreeMap<WorkId, Requested>,
+    /// Tasks whose agents have added parts to them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub leads: BTreeMap<WorkId, LedTask>,
 }
 
 /// An event of the board. Events are facts: `apply` takes every one in any state.
@@ -209,6 +215,39 @@ pub enum BoardEvent {
         parent: WorkId,
         /// Outcome of the part.
         end: TaskEnd,
+        /// Its result and the evidence for it; `None` in older journals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<Box<PartOutcome>>,
+    },
+    /// An agent added a part to its own task.
+    PartAdded {
+        /// The agent that has the task.
+        agent: AgentName,
+        /// The part, as a task of its own.
+        work: Arc<Work>,
+        /// The agent that the part is for; `None`: the next idle agent that meets its needs.
+        to: Option<AgentName>,
+    },
+    /// An agent cancelled a part of its own task, which another agent has.
+    PartCancelled {
+        /// Number of the task.
+        task: WorkId,
+        /// Number of the part.
+        part: WorkId,
+        /// The agent that has the task.
+        by: Actor,
+    },
+    /// A task is over to which its agent has added parts: those that are open are cancelled.
+    LeadEnding {
+        /// Number of the task.
+        task: WorkId,
+        /// The person who ended it, or herder.
+        by: Actor,
+    },
+    /// No part is open of a task that is over.
+    LeadClosed {
+        /// Number of the task.
+        task: WorkId,
     },
     /// A task ended that another one of the board waits for.
     AwaitedOver {
@@ -305,11 +344,7 @@ impl Board {
                     self.note_part(parent, work.id, None);
                 }
             }
-            BoardEvent::Directed { task, to, .. } => {
-                if let Some(Boarded { place: Place::Queued { to: known }, .. }) = self.tasks.get_mut(task) {
-                    known.clone_from(to);
-                }
-            }
+            BoardEvent::Directed { task, to, by } => self.direct(*task, to.as_ref(), by),
             BoardEvent::Reworded { task, text, .. } => {
                 if let Some(boarded) = self.tasks.get_mut(task) {
                     Arc::make_mut(&mut boarded.work).text.clone_from(text);
@@ -321,7 +356,10 @@ impl Board {
             }
             BoardEvent::Accepted { task, number } => {
                 if self.is_offered(*task, *number) {
-                    self.tasks.remove(task);
+                    let gone = self.tasks.remove(task);
+                    if let Some(Boarded { place: Place::Offered { to, .. }, .. }) = gone {
+                        self.lead_moved(*task, &to);
+                    }
                 }
             }
             BoardEvent::Returned { task, number } => {
@@ -336,10 +374,16 @@ impl Board {
                     self.queue(part, to.clone(), at);
                 }
             }
-            BoardEvent::PartOver { agent, number, part, parent, end } => {
+            BoardEvent::PartOver { agent, number, part, parent, end, outcome } => {
                 self.hear(agent, *number);
-                self.note_part(*parent, *part, Some(*end));
+                let (part, end, agent) = (*part, *end, Some(agent.clone()));
+                let outcome = outcome.as_deref().cloned().unwrap_or_default();
+                self.note_part(*parent, part, Some(PartResult { part, end, agent, outcome }));
             }
+            BoardEvent::PartAdded { agent, work, to } => self.part_added(agent, work, to.as_ref(), at),
+            BoardEvent::PartCancelled { task, part, by } => self.part_cancelled(*task, *part, by),
+            BoardEvent::LeadEnding { task, by } => self.lead_ending(*task, by),
+            BoardEvent::LeadClosed { task } => self.lead_closed(*task),
             BoardEvent::AwaitedOver { task, awaited, end } => {
                 if let Some(boarded) = self.tasks.get_mut(task) {
                     let before = &mut Arc::make_mut(&mut boarded.work).card_mut().after;
@@ -349,9 +393,12 @@ impl Board {
                         .for_each(|before| before.end = Some(*end));
                 }
             }
-            BoardEvent::Reopened { task, to, .. } => {
+            BoardEvent::Reopened { task, to, by } => {
                 let known = self.finished.iter().position(|finished| finished.work.id == *task);
-                if let Some(finished) = known.and_then(|index| self.finished.remove(index)) {
+                if let Some(mut finished) = known.and_then(|index| self.finished.remove(index)) {
+                    if to.is_some() {
+                        leads::lift(&mut finished.work, by);
+                    }
                     let work = Arc::new(finished.work);
                     self.queue(&work, to.clone(), at);
                     if let Some(parent) = work.card().parent {
@@ -414,7 +461,9 @@ impl Board {
         matches!(place, Some(Place::Offered { number: offered, .. }) if *offered == number)
     }
 
-    fn note_part(&mut self, parent: WorkId, part: WorkId, end: Option<TaskEnd>) {
+    fn note_part(&mut self, parent: WorkId, part: WorkId, result: Option<PartResult>) {
+        let end = result.as_ref().map(|result| result.end);
+        self.note_led(parent, part, result);
         if let Some(Boarded { place: Place::Split { parts, .. }, .. }) = self.tasks.get_mut(&parent)
             && let Some(known) = parts.iter_mut().find(|known| known.id == part)
         {
@@ -424,14 +473,19 @@ impl Board {
 
     fn ended(&mut self, task: WorkId, end: TaskEnd, by: Option<&Actor>, at: Timestamp) {
         let Some(boarded) = self.tasks.remove(&task) else { return };
+        let note: Detail = by.map(|by| Own::By { name: by.name.clone() }.into()).unwrap_or_default();
         if let Some(parent) = boarded.work.card().parent {
-            self.note_part(parent, task, Some(end));
+            let outcome = PartOutcome {
+                note: note.clone(),
+                spent: boarded.work.card().spent,
+                ..PartOutcome::default()
+            };
+            self.note_part(parent, task, Some(PartResult { part: task, end, agent: None, outcome }));
         }
         self.review_over(task, None);
         while self.finished.len() >= FINISHED_MAX {
             self.finished.pop_front();
         }
-        let note: Detail = by.map(|by| Own::By { name: by.name.clone() }.into()).unwrap_or_default();
         self.finished.push_back(FinishedTask { work: (*boarded.work).clone(), end, at, note, proof: None });
     }
 
@@ -490,8 +544,9 @@ impl Draft {
     /// Ends a task; if it was the last open part of a split task, that task ends too.
     fn end(&mut self, task: WorkId, end: TaskEnd, by: Option<Actor>) {
         let parent = self.board.tasks.get(&task).and_then(|boarded| boarded.work.card().parent);
-        self.record(BoardEvent::Ended { task, end, by });
+        self.record(BoardEvent::Ended { task, end, by: by.clone() });
         self.over(task, end);
+        self.end_lead(task, &by.unwrap_or_else(Actor::herder));
         if let Some(parent) = parent {
             self.settle(parent);
         }
@@ -507,12 +562,20 @@ impl Draft {
             self.board.tasks.values().filter(waits).map(|boarded| boarded.work.id).collect();
         for task in waiting {
             self.record(BoardEvent::AwaitedOver { task, awaited, end });
+            // The lead decides about a part that waits in vain, and is told of its end.
+            let is_led = self.board.tasks.get(&task).is_some_and(|boarded| {
+                matches!(boarded.place, Place::Queued { .. }) && self.board.is_led(&boarded.work)
+            });
+            if end != TaskEnd::Done && is_led {
+                self.end(task, TaskEnd::Cancelled, Some(Actor::herder()));
+            }
         }
     }
 
     /// Ends a split task all of whose parts have ended: as cancelled if a person cancelled it, as done if all parts are
     /// done. Otherwise it stays open for a person to decide.
     fn settle(&mut self, parent: WorkId) {
+        self.settle_lead(parent);
         let Some(Boarded { place: Place::Split { parts, cancelled }, .. }) = self.board.tasks.get(&parent)
         else {
             return;

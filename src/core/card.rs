@@ -179,6 +179,12 @@ impl Spent {
         self.microdollars = self.microdollars.saturating_add(micro);
     }
 
+    /// Adds other usage.
+    pub fn join(&mut self, other: Self) {
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.microdollars = self.microdollars.saturating_add(other.microdollars);
+    }
+
     /// Returns the cost in dollars.
     #[must_use]
     pub fn dollars(self) -> f64 {
@@ -218,6 +224,10 @@ pub struct Card {
     /// Number of the task that it is a part of; `None` if it is no part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkId>,
+    /// The permissions that an agent may have at most that gets it: those of the agent that added it as a part of its own
+    /// task. A person who assigns it to another agent lifts the bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<Permissions>,
     /// Depth of the split; 0 for a task that is no part.
     #[serde(skip_serializing_if = "is_zero")]
     pub depth: u8,
@@ -270,6 +280,7 @@ impl Card {
         after: Vec::new(),
         check: None,
         parent: None,
+        most: None,
         depth: 0,
         attempts: Vec::new(),
         came: None,
@@ -292,17 +303,25 @@ impl Card {
     /// Returns true if an agent with this configuration meets the task's needs, and has a clone for its check to run in.
     #[must_use]
     pub fn is_for(&self, spec: &AgentSpec) -> bool {
-        self.needs.are_met_by(spec) && (self.check.is_none() || spec.repository.is_some())
+        self.needs.are_met_by(spec)
+            && (self.check.is_none() || spec.repository.is_some())
+            && self.is_within(spec.permissions)
+    }
+
+    /// Returns true if an agent with these permissions may get the task, whatever it needs.
+    #[must_use]
+    pub fn is_within(&self, permissions: Permissions) -> bool {
+        self.most.is_none_or(|most| permissions <= most)
     }
 
     /// Returns the card for a part of the task that has this card.
     #[must_use]
     pub fn of_part(&self, parent: WorkId) -> Self {
         let (priority, needs, depth) = (self.priority, self.needs.clone(), self.depth.saturating_add(1));
-        let (after, check) = (self.after.clone(), self.check.clone());
+        let (after, check, most) = (self.after.clone(), self.check.clone(), self.most);
         let (thread, files) = (self.thread.clone(), self.files.clone());
         let parent = Some(parent);
-        Self { priority, needs, after, check, parent, depth, thread, files, ..Self::default() }
+        Self { priority, needs, after, check, parent, most, depth, thread, files, ..Self::default() }
     }
 
     /// Returns the tasks that must be done before this one and are not.

@@ -5,11 +5,12 @@
 //! once; an agent numbers its messages to the board (its news), and keeps them until the board has recorded them. Lost
 //! messages are sent again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
 use super::id::{AgentName, WorkId};
+use super::lead::{Leading, PartOutcome};
 use super::review::Opinion;
 use super::spec::Permissions;
 use super::work::{Actor, TaskEnd, Work};
@@ -56,6 +57,9 @@ pub enum News {
         parent: WorkId,
         /// Outcome of the part.
         end: TaskEnd,
+        /// Its result and the evidence for it; `None` in older journals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<Box<PartOutcome>>,
     },
     /// The review of another agent's task ended.
     Reviewed {
@@ -87,6 +91,9 @@ pub struct Dealings {
     /// Messages that the board has not acknowledged yet, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub news: VecDeque<Numbered>,
+    /// The agent's tasks that have parts of its own making.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub leads: BTreeMap<WorkId, Leading>,
 }
 
 impl Dealings {

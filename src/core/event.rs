@@ -17,6 +17,7 @@ use super::detail::Detail;
 use super::detector::Finding;
 use super::id::{AskId, SessionId, WorkId};
 use super::input::Clock;
+use super::lead::PartResult;
 use super::outcome::{Outcome, Usage};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
@@ -151,6 +152,33 @@ pub enum Event {
         work: WorkId,
         /// The agent's report.
         report: TaskReport,
+    },
+    /// The agent waits for parts of its task; the wait begins when its session is over.
+    PartsAwaited {
+        /// Number of the session.
+        session: SessionId,
+        /// Number of the task.
+        work: WorkId,
+        /// Numbers of the parts.
+        parts: Vec<WorkId>,
+    },
+    /// A task is set aside until parts of it are over.
+    Parked {
+        /// Number of the session that has ended.
+        session: SessionId,
+        /// Number of the task.
+        work: WorkId,
+        /// Numbers of the parts.
+        parts: Vec<WorkId>,
+    },
+    /// The parts that a task waits for are over: it is at the head of the queue again.
+    PartsReported {
+        /// Number of the session that ended with the wait.
+        session: SessionId,
+        /// Number of the task.
+        work: WorkId,
+        /// The results of the parts.
+        results: Vec<Arc<PartResult>>,
     },
     /// A turn of the model was observed, for the evaluator.
     TurnObserved {

@@ -1,5 +1,6 @@
 //! Inputs: everything that can happen to an agent.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::agent::ProcessRecord;
@@ -10,6 +11,7 @@ use super::dealings::{Cut, Onward};
 use super::detail::Own;
 use super::handoff::Places;
 use super::id::{AccountName, AgentName, AskId, SessionId, WorkId};
+use super::lead::PartResult;
 use super::outcome::{Category, Outcome, Usage};
 use super::review::Opinion;
 use super::spec::AgentSpec;
@@ -117,6 +119,23 @@ pub enum Input {
         session: SessionId,
         /// The agent's report on its task.
         report: TaskReport,
+    },
+    /// The agent waits, with a tool, for parts of its task. The wait is refused if the session is not the current one, or
+    /// has no task.
+    AwaitsParts {
+        /// Number of the session.
+        session: SessionId,
+        /// Numbers of the parts, of which at least one is open, or has a result that was not told.
+        parts: Vec<WorkId>,
+    },
+    /// The parts that a task waits for are over. It is repeated until the agent has recorded it.
+    PartsOver {
+        /// Number of the task.
+        task: WorkId,
+        /// Number of the session that ended with the wait; another one is ignored.
+        session: SessionId,
+        /// The results of the parts.
+        results: Vec<Arc<PartResult>>,
     },
     /// Whispers were delivered with the result of a tool call.
     WhispersTaken {

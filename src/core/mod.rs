@@ -34,6 +34,7 @@ pub mod handoff;
 pub mod hook;
 pub mod id;
 pub mod input;
+pub mod lead;
 pub mod ledger;
 pub mod link;
 pub mod machine;
@@ -100,6 +101,8 @@ pub struct Context<'a> {
     /// Numbers of the messages that were given to the running session and not acknowledged. It may read them at any
     /// moment, so that they cannot be withdrawn.
     pub handed: Option<&'a BTreeSet<WorkId>>,
+    /// Open parts of the current task, if its agent leads.
+    pub parts: &'a [WorkId],
     /// An unused number, for work that herder itself gives (rounds of a loop) or for a question of an agent.
     pub fresh: WorkId,
 }

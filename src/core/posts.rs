@@ -121,6 +121,11 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
             vec![work_line(format!("TASK {work} cancelled"))]
         }
         Event::TaskEnded { work, end, note } => task_ended(name, *work, *end, note),
+        Event::Parked { work, parts, .. } => {
+            let parts: Vec<String> = parts.iter().map(WorkId::to_string).collect();
+            vec![work_line(format!("TASK {work} waits {}", parts.join(" ")))]
+        }
+        Event::PartsReported { work, .. } => vec![work_line(format!("TASK {work} resumed"))],
         Event::Waiting { until, reason } => waiting(agent, name, *until, *reason, context),
         Event::PausePending { .. } => said(Notice::Pausing { agent: name }),
         Event::Paused { reason: PauseReason::Cap(cap) } => capped(agent, name, *cap, context.now),
@@ -166,6 +171,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::Discarded { .. }
         | Event::Steered { .. }
         | Event::TaskReported { .. }
+        | Event::PartsAwaited { .. }
         | Event::TurnObserved { .. }
         | Event::EvaluationBegun { .. }
         | Event::DetectorStoodIn { .. }

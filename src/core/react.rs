@@ -102,6 +102,9 @@ fn followed(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::Steered { .. }
         | Event::TaskEnded { .. }
         | Event::TaskReported { .. }
+        | Event::PartsAwaited { .. }
+        | Event::Parked { .. }
+        | Event::PartsReported { .. }
         | Event::Discarded { .. }
         | Event::WhispersDelivered { .. }
         | Event::WhispersDropped { .. }

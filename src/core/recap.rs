@@ -24,7 +24,7 @@ const DONE_MAX: usize = 2000;
 #[must_use]
 pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
     let unfinished = agent.unfinished.as_ref().filter(|unfinished| unfinished.work == work.id)?;
-    let mut parts = Vec::new();
+    let mut parts: Vec<String> = agent.board.results_for(work.id).into_iter().collect();
     let checkout = agent.checkouts.all.get(&work.task());
     if let Some(words) = checkout.and_then(|checkout| checkout.sent_back(work.id)) {
         parts.push(words);

@@ -443,9 +443,10 @@ impl Agent {
         all.filter_map(|(task, checkout)| Some((*task, checkout.merge_due()?)))
     }
 
-    /// Returns all its work: at hand, queued and in review.
+    /// Returns all its work: at hand, queued, in review, and waiting for parts.
     pub fn all_works(&self) -> impl Iterator<Item = &Work> {
-        self.current.iter().chain(&self.queue).chain(self.checkouts.in_review())
+        let parked = self.board.parked().map(|parked| &parked.work);
+        self.current.iter().chain(&self.queue).chain(self.checkouts.in_review()).chain(parked)
     }
 }
 

@@ -238,6 +238,17 @@ pub struct AgentSpec {
     /// Names of the agent's skills, which a task on the board can require.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// True if the agent may give parts of its tasks to others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leads: bool,
+    /// Maximum cost of the parts of one of its tasks together, in dollars; 0: no limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lead_budget_usd: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(dollars: &f64) -> bool {
+    *dollars == 0.0
 }
 
 impl AgentSpec {
@@ -305,6 +316,8 @@ impl AgentSpec {
             patterns: _,
             channels: _,
             tags: _,
+            leads: _,
+            lead_budget_usd: _,
         } = other;
         (self.runtime, self.prompt, self.output, self.permissions, self.own_home)
             == (*runtime, *prompt, *output, *permissions, *own_home)
@@ -350,6 +363,8 @@ impl AgentSpec {
             patterns: Vec::new(),
             channels: Vec::new(),
             tags: Vec::new(),
+            leads: false,
+            lead_budget_usd: 0.0,
         }
     }
 }

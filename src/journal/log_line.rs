@@ -278,6 +278,10 @@ fn agent_line(event: &Event) -> Option<LogLine> {
             LogLine::new(told("permission denied", what)).session(*session)
         }
         Event::Evaluated { judgement, .. } => return evaluated(judgement),
+        Event::Parked { work, parts, .. } => {
+            LogLine::new(format!("task waits for {} parts", parts.len())).task(*work)
+        }
+        Event::PartsReported { work, .. } => LogLine::new("the parts of a task are over").task(*work),
         Event::Checkout(event) => return checkout_line(event),
         Event::TaskTaken { .. }
         | Event::TaskHandedBack { .. }
@@ -286,6 +290,7 @@ fn agent_line(event: &Event) -> Option<LogLine> {
         | Event::BoardHeard { .. }
         | Event::Reworded { .. }
         | Event::TaskReported { .. }
+        | Event::PartsAwaited { .. }
         | Event::TurnObserved { .. }
         | Event::EvaluationBegun { .. }
         | Event::DetectorStoodIn { .. }

@@ -311,7 +311,12 @@ impl Machine {
     }
 
     fn pass(&self, launch: &Launch) -> Option<Pass> {
-        match self.tools.as_ref()?.issue(&launch.agent, launch.session, launch.reviews) {
+        match self.tools.as_ref()?.issue(
+            &launch.agent,
+            launch.session,
+            launch.reviews,
+            launch.spec.leads && !launch.reviews,
+        ) {
             Ok(pass) => Some(pass),
             Err(reason) => {
                 warn!(agent = %launch.agent, %reason, "the session has to do without herder's tools");

@@ -49,7 +49,7 @@ impl Place {
         match self {
             Self::Embedded(_) => None,
             // There is no file that could fail.
-            Self::Remote(_, tools) => tools.as_ref()?.issue(agent, session, false).ok(),
+            Self::Remote(_, tools) => tools.as_ref()?.issue(agent, session, false, false).ok(),
         }
     }
 

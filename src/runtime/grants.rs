@@ -47,6 +47,9 @@ pub struct Key {
     /// True if the session reviews another agent's task, and is offered the tools for that.
     #[serde(default)]
     pub reviews: bool,
+    /// True if the agent may give parts of its task to others, and is offered the tools for that.
+    #[serde(default)]
+    pub leads: bool,
 }
 
 impl fmt::Debug for Key {
@@ -191,7 +194,13 @@ impl Grants {
     ///
     /// # Errors
     /// The system has no randomness, or the file cannot be written.
-    pub fn issue(&self, agent: &AgentName, session: SessionId, reviews: bool) -> io::Result<Pass> {
+    pub fn issue(
+        &self,
+        agent: &AgentName,
+        session: SessionId,
+        reviews: bool,
+        leads: bool,
+    ) -> io::Result<Pass> {
         let calls = Arc::<Calls>::default();
         let Some(keys) = &self.0.keys else {
             let open = Open { session, token: None, calls: Arc::clone(&calls) };
@@ -204,7 +213,7 @@ impl Grants {
         // One file for all sessions of an agent: to create and delete one each time would be the largest cost of a start.
         let file = keys.folder.join(format!("{agent}.json"));
         let socket = keys.folder.join(SOCKET);
-        let key = Key { socket, agent: agent.clone(), session, token: token.clone(), reviews };
+        let key = Key { socket, agent: agent.clone(), session, token: token.clone(), reviews, leads };
         let mut open = self.open();
         let mut written =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
@@ -371,8 +380,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let grants = Grants::new(PathBuf::from("/bin/true"), folder.path()).expect("a folder for keys");
         let (spark, flint) = (agent("spark"), agent("flint"));
-        let pass = grants.issue(&spark, SessionId(1), false).expect("a key");
-        let other = grants.issue(&flint, SessionId(1), false).expect("a key");
+        let pass = grants.issue(&spark, SessionId(1), false, false).expect("a key");
+        let other = grants.issue(&flint, SessionId(1), false, false).expect("a key");
         let read = |pass: &Pass| -> Key {
             serde_json::from_slice(&fs::read(file(pass)).expect("it is there")).expect("it is a key")
         };
@@ -413,7 +422,7 @@ mod tests {
     #[test]
     fn where_a_runner_holds_the_keys_no_token_is_good() {
         let (grants, spark) = (Grants::of_runner(), agent("spark"));
-        let pass = grants.issue(&spark, SessionId(1), false).expect("it takes nothing");
+        let pass = grants.issue(&spark, SessionId(1), false, false).expect("it takes nothing");
         assert_eq!((pass.access(), grants.socket()), (None, None));
         assert_eq!(grants.admit(&spark, SessionId(1), "").err(), Some(NotAdmitted::Token));
         assert!(grants.admit_of_runner(&spark, SessionId(1)).is_ok());

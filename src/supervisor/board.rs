@@ -40,8 +40,9 @@ pub(super) struct Stand {
     ended: Option<WorkId>,
     /// Whether the agent goes on with reviews.
     reviews: bool,
-    /// The tasks that wait for another agent's verdict, with the number of the review, and whether one takes effect now.
-    asked: Box<[(WorkId, u32, bool)]>,
+    /// The tasks that wait for another agent's verdict, with the number of the review, and whether one takes effect now; and
+    /// those that wait for parts, with the number of the session that ended with the wait.
+    asked: Box<[(WorkId, u64, bool)]>,
     /// The agent's account, whose limits apply to it.
     account: AccountName,
     /// The agent's permissions and tags as text, which a task can require.
@@ -58,7 +59,9 @@ impl Stand {
         let (taken, told) = (agent.board.taken, agent.board.told);
         let ended = agent.finished.back().map(|finished| finished.work.id);
         let asked = agent.asked_reviews();
-        let asked = asked.map(|(task, asked)| (task, asked.number, agent.is_at_rest(task))).collect();
+        let asked = asked.map(|(task, asked)| (task, asked.number.into(), agent.is_at_rest(task)));
+        let parked = agent.board.parked().map(|parked| (parked.work.id, parked.session.0, false));
+        let asked = asked.chain(parked).collect();
         Self {
             free,
             taken,
@@ -375,7 +378,7 @@ impl Root {
         }
     }
 
-    fn run_all_errands(&self) {
+    pub(super) fn run_all_errands(&self) {
         let views = self.shared.published();
         let pairs = views.iter().map(|view| (&view.name, &*view.agent));
         for (name, agent) in self.fleet.board.concerned(pairs) {
@@ -383,7 +386,7 @@ impl Root {
         }
     }
 
-    async fn record_board(&mut self, events: Vec<BoardEvent>) -> Result<(), CommitError> {
+    pub(super) async fn record_board(&mut self, events: Vec<BoardEvent>) -> Result<(), CommitError> {
         if events.is_empty() {
             return Ok(());
         }
@@ -404,8 +407,8 @@ impl Root {
     }
 }
 
-/// Returns true if an event may be followed by an input for another agent: parts that are cancelled with their task, and
-/// reviews that end.
+/// Returns true if an event may be followed by an input for another agent: parts that are cancelled with their task, or
+/// are over and waited for, and reviews that end.
 fn concerns_others(event: &BoardEvent) -> bool {
     matches!(
         event,
@@ -413,6 +416,8 @@ fn concerns_others(event: &BoardEvent) -> bool {
             | BoardEvent::Reviewed { .. }
             | BoardEvent::ReviewGivenUp { .. }
             | BoardEvent::ReviewClosed { .. }
+            | BoardEvent::PartOver { .. }
+            | BoardEvent::LeadEnding { .. }
             | BoardEvent::Ended { .. }
     )
 }

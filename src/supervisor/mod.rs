@@ -13,6 +13,7 @@ mod context;
 mod fleet;
 mod gates;
 mod judges;
+mod leading;
 mod owing;
 mod posting;
 mod published;

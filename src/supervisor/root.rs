@@ -15,7 +15,7 @@ use super::board::Wished;
 use super::configure::{self, Plan, bot_toml};
 use super::session::Session;
 use super::task::{self, Ahead, Beginning, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY, Request};
-use super::{Asked, Handle, Shared, gates, owing, posting};
+use super::{Asked, Handle, Shared, gates, leading, owing, posting};
 use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::detail::Detail;
@@ -57,6 +57,8 @@ pub(super) enum ToRoot {
     Tie { events: Vec<FleetEvent>, reply: Box<Notice>, asked: Asked, ticket: oneshot::Sender<Notice> },
     /// A person gives the task board a command.
     Wish(Box<Wished>),
+    /// An agent adds a part to its task, or cancels one.
+    Lead(Box<leading::LeadAsked>),
     /// The part of an agent's state that the board depends on has changed.
     Look { agent: AgentName },
     /// An agent's usage on an account has grown.
@@ -237,6 +239,7 @@ impl Root {
             }
             ToRoot::GaveUp { agent, reason } => self.gave_up(agent, reason).await,
             ToRoot::Wish(wished) => self.wish(*wished).await,
+            ToRoot::Lead(asked) => self.lead(*asked).await,
             ToRoot::Look { agent } => self.look(&agent).await,
             ToRoot::Spent { agent, account } => self.spent(&agent, &account).await,
             ToRoot::Retired { agent } => {
@@ -535,17 +538,11 @@ impl Root {
             }
         };
         self.shared.set_link(LinkReport { network: network.clone(), state });
-        match notice {
-            Some(notice) => {
-                let posts = self.shared.posting.alert(notice, now, Some(&network));
-                self.record(Vec::new(), posts).await
-            }
-            None => Ok(()),
-        }
+        let Some(notice) = notice else { return Ok(()) };
+        let posts = self.shared.posting.alert(notice, now, Some(&network));
+        self.record(Vec::new(), posts).await
     }
-}
 
-impl Root {
     /// Records that a network cannot be reached; returns the notice about that the first time only.
     fn stays_away(
         &mut self,

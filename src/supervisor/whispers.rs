@@ -30,6 +30,8 @@ pub(super) enum FromTools {
     Taken { session: SessionId, whispers: Vec<WorkId> },
     /// The tool call failed: these whispers, and those that waited for its result, must be delivered in another way.
     Returned { session: SessionId, whispers: Vec<WorkId> },
+    /// The agent waits for these parts of its task once its session is over.
+    Await { session: SessionId, parts: Vec<WorkId>, ticket: oneshot::Sender<Result<(), Refusal>> },
     /// The agent reports on its task.
     Report { session: SessionId, report: TaskReport, ticket: oneshot::Sender<Result<(), Refusal>> },
 }

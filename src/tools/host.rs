@@ -3,6 +3,7 @@
 //! All answers are sentences for a model. A refusal says what to do instead, because only the model reads it.
 
 mod asking;
+mod leading;
 mod reviewing;
 mod sending;
 
@@ -37,6 +38,9 @@ const JOIN_WITHIN: Duration = Duration::from_secs(15);
 
 /// Maximum number of joins and parts, and of task reports, per agent and minute: far above any useful number.
 const ACTS_PER_MINUTE: usize = 10;
+
+/// Maximum number of parts that one agent adds to its tasks per minute: more than may be open at a time.
+const PARTS_PER_MINUTE: usize = 30;
 
 /// Maximum number of files that one agent has read to be sent, per minute, whether they are sent or not.
 const TAKES_PER_MINUTE: usize = 30;
@@ -78,6 +82,7 @@ struct Inner {
     notices: Mutex<Rate>,
     moves: Mutex<Rate>,
     reports: Mutex<Rate>,
+    parts: Mutex<Rate>,
 }
 
 /// The agent and session that make a tool call.
@@ -106,6 +111,7 @@ impl Host {
             notices: Mutex::new(Rate::new(minute * 60, setup.limits.notices_per_hour)),
             moves: Mutex::new(Rate::new(minute, ACTS_PER_MINUTE)),
             reports: Mutex::new(Rate::new(minute, ACTS_PER_MINUTE)),
+            parts: Mutex::new(Rate::new(minute, PARTS_PER_MINUTE)),
             setup,
         }))
     }
@@ -148,6 +154,11 @@ impl Host {
             Tool::ReviewAccept => reviewing::verdict(self, caller, arguments, true).await,
             Tool::ReviewReject => reviewing::verdict(self, caller, arguments, false).await,
             Tool::SendFile => sending::send(self, caller, arguments).await,
+            Tool::AddPart => leading::add(self, caller, arguments).await,
+            Tool::ListParts => leading::list(self, caller),
+            Tool::ShowPart => leading::show(self, caller, arguments),
+            Tool::AwaitParts => leading::wait(self, caller, arguments).await,
+            Tool::CancelPart => leading::cancel(self, caller, arguments).await,
         }
     }
 
@@ -405,6 +416,13 @@ impl Host {
         let denied = if end == TaskEnd::Blocked { arguments.is("denied")? } else { None };
         if end == TaskEnd::Done && reviewing::review(self, caller).is_some() {
             return Err("This is a review: end it with review_accept or review_reject.".to_owned());
+        }
+        let open = leading::open_parts(self, caller);
+        if end == TaskEnd::Done && !open.is_empty() {
+            let parts = leading::named(open.into_iter());
+            return Err(format!(
+                "Parts of your task are open: {parts}. Wait for them with task_wait, or cancel them with task_cancel, and then say that it is done."
+            ));
         }
         self.reported(caller, TaskReport { end, note, denied, opinion: None }).await
     }

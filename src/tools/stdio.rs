@@ -25,7 +25,7 @@ use tokio::net::UnixStream;
 
 use super::long;
 use crate::clock::running::Running;
-use crate::core::tools::{ALL, INSTRUCTIONS, SERVER, Tool, VARIABLE};
+use crate::core::tools::{ALL, INSTRUCTIONS, LEAD_INSTRUCTIONS, SERVER, Tool, VARIABLE};
 use crate::runner::tools::wire::{ANSWER_MAX, Answer, CALL_MAX, Call, Got};
 use crate::runtime::environment::MARKER;
 use crate::runtime::grants::Key;
@@ -111,9 +111,11 @@ struct Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
+        let leads = read(&self.key).is_ok_and(|key| key.leads);
+        let instructions = format!("{INSTRUCTIONS}{}", if leads { LEAD_INSTRUCTIONS } else { "" });
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         info.server_info = Implementation::new(SERVER, env!("CARGO_PKG_VERSION"));
-        info.with_instructions(INSTRUCTIONS)
+        info.with_instructions(instructions)
     }
 
     async fn list_tools(
@@ -122,8 +124,9 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         // One whose key cannot be read says so when it is called.
-        let reviews = read(&self.key).is_ok_and(|key| key.reviews);
+        let (reviews, leads) = read(&self.key).map_or((false, false), |key| (key.reviews, key.leads));
         let tools = ALL.into_iter().filter(|tool| reviews || !tool.is_for_reviews());
+        let tools = tools.filter(|tool| leads || !tool.is_for_leads());
         Ok(ListToolsResult::with_all_items(tools.map(listed).collect()))
     }
 
@@ -265,6 +268,7 @@ mod tests {
             session: crate::core::id::SessionId(1),
             token: "token".to_owned(),
             reviews: false,
+            leads: false,
         };
         let file = folder.path().join("key.json");
         std::fs::write(&file, serde_json::to_vec(&key).expect("JSON")).expect("written");

@@ -136,6 +136,7 @@ impl Supervised {
             closed: None,
             broader: false,
             handed: None,
+            parts: &[],
             fresh: WorkId(99),
         };
         let decision = core::decide(&self.agent, input, &context).expect("nothing here is refused");

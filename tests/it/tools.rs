@@ -6,6 +6,7 @@
 mod asking;
 mod clis;
 pub(crate) mod killed;
+mod leading;
 mod runner;
 mod sending;
 mod whispers;

@@ -73,7 +73,8 @@ fn tasks(typed: &str, agents: &[View], board: &Board, redactor: &Redactor) -> Ve
     let typed = typed.trim().trim_start_matches('#').to_lowercase();
     let open = agents.iter().flat_map(|view| {
         let reviews = view.agent.checkouts.in_review();
-        let works = reviews.chain(&view.agent.current).chain(&view.agent.queue);
+        let parked = view.agent.board.parked().map(|parked| &parked.work);
+        let works = reviews.chain(&view.agent.current).chain(parked).chain(&view.agent.queue);
         let tasks = works.filter(|work| work.kind == WorkKind::Task);
         tasks.map(move |work| (view.name.as_str(), work))
     });

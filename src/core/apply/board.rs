@@ -3,7 +3,9 @@
 use super::take;
 use crate::agent::Agent;
 use crate::dealings::{News, Onward};
+use crate::detail::Detail;
 use crate::id::WorkId;
+use crate::lead::PartOutcome;
 use crate::review::Opinion;
 use crate::time::Timestamp;
 use crate::work::{Actor, TaskEnd, Work, WorkKind};
@@ -41,6 +43,7 @@ pub(super) fn handed_back(agent: &mut Agent, id: WorkId, onward: &Onward, by: &A
     let work = take(agent, id)
         .or_else(|| finished.and_then(|index| agent.finished.remove(index)).map(|finished| finished.work));
     if let Some(mut work) = work {
+        agent.board.leads.remove(&id);
         // The clone of a task that is split stays with its agent.
         if !matches!(onward, Onward::Split(_))
             && let Some(checkout) = agent.give_up_checkout(id)
@@ -57,9 +60,17 @@ pub(super) fn handed_back(agent: &mut Agent, id: WorkId, onward: &Onward, by: &A
 }
 
 /// Adds a message to the board that a task ended, if it is a part of another task.
-pub(super) fn part_over(agent: &mut Agent, work: &Work, end: TaskEnd) {
+pub(super) fn part_over(agent: &mut Agent, work: &Work, end: TaskEnd, note: &Detail) {
     if let Some(parent) = work.card().parent {
-        agent.board.tell(News::PartOver { part: work.id, parent, end });
+        let checkout = agent.checkouts.all.get(&work.id);
+        let held = checkout.and_then(|checkout| checkout.held.as_ref());
+        let outcome = PartOutcome {
+            note: note.clone(),
+            commit: held.map(|held| held.head.clone()).unwrap_or_default(),
+            proof: checkout.map(|checkout| Box::new(checkout.proof())),
+            spent: work.card().spent,
+        };
+        agent.board.tell(News::PartOver { part: work.id, parent, end, outcome: Some(Box::new(outcome)) });
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::wish::parts_of;
-use super::{Board, BoardEvent, Boarded, Draft, Place, reviews};
+use super::wish::{cancel_parts, parts_of};
+use super::{Board, BoardEvent, Boarded, Draft, Place, leads, reviews};
 use crate::agent::{Agent, Phase};
 use crate::card::Card;
 use crate::dealings::{News, Onward};
@@ -53,7 +53,8 @@ impl Board {
         let unheard = agent.board.news.back().is_some_and(|news| news.number > self.heard_of(name));
         let awaited = self.ends_awaited_of(agent);
         let given_up = self.reviews_given_up(name, agent, takes_none);
-        if !concerned && !unheard && awaited.is_empty() && given_up.is_empty() {
+        let is_over = !self.leads_over(name, agent).is_empty();
+        if !concerned && !unheard && !is_over && awaited.is_empty() && given_up.is_empty() {
             return Vec::new();
         }
         let mut draft = Draft::new(self, now);
@@ -73,6 +74,9 @@ impl Board {
         }
         for task in given_up {
             draft.record(BoardEvent::ReviewGivenUp { task });
+        }
+        for task in draft.board.leads_over(name, agent) {
+            draft.end_lead(task, &Actor::herder());
         }
         if removed {
             undirect(&mut draft, |to| to == name);
@@ -107,6 +111,9 @@ impl Board {
             }
         }
         undirect(&mut draft, |to| !known(to));
+        for task in draft.board.leads_lost(&known) {
+            draft.end_lead(task, &Actor::herder());
+        }
         reviews::close_lost(&mut draft, known);
         tidy(&mut draft);
         draft.events
@@ -157,8 +164,9 @@ impl Board {
             }
             let chosen = match (to, named) {
                 (Some(to), _) if busy.contains(to) => None,
-                (Some(_), Some(named)) => Some(named)
-                    .filter(|(name, agent)| takes_more(agent) && door(name, agent) != Door::Deserted),
+                (Some(_), Some(named)) => Some(named).filter(|(name, agent)| {
+                    takes_more(agent) && is_within(agent, work) && door(name, agent) != Door::Deserted
+                }),
                 (to, _) => {
                     if to.is_some() {
                         // The agent left before it was handed the task.
@@ -194,13 +202,18 @@ impl Board {
         let cancels = self
             .tasks
             .values()
-            .any(|boarded| matches!(boarded.place, Place::Split { cancelled: Some(_), .. }));
+            .any(|boarded| matches!(boarded.place, Place::Split { cancelled: Some(_), .. }))
+            || self.stops_parts();
         let authors: BTreeSet<&AgentName> = self.reviews.values().map(|review| &review.agent).collect();
         let reviews = move |name: &AgentName, agent: &Agent| {
             authors.contains(name) || agent.all_works().any(|work| self.is_idle_review(work))
         };
         agents.filter(move |(name, agent)| {
-            reviews(name, agent) || cancels || !agent.board.news.is_empty() || offered.contains(name)
+            reviews(name, agent)
+                || agent.board.parked().next().is_some()
+                || cancels
+                || !agent.board.news.is_empty()
+                || offered.contains(name)
         })
     }
 
@@ -218,6 +231,7 @@ impl Board {
             errands.push(Input::BoardHeard { up_to });
         }
         errands.extend(self.reviews_for(name, agent));
+        errands.extend(self.results_for(agent));
         for work in agent.all_works() {
             if let Some(by) = self.cancelled_with(work) {
                 let control = Control::CancelTask(work.id);
@@ -248,21 +262,26 @@ impl Board {
         self.tasks.iter().filter_map(offered).collect()
     }
 
-    /// Returns the person who cancelled the task that `work` is a part of.
+    /// Returns the person or agent that cancelled `work`, which is a part, or the task that it is a part of.
     fn cancelled_with(&self, work: &Work) -> Option<&Actor> {
-        match &self.tasks.get(&work.card().parent?)?.place {
+        let whole = self.tasks.get(&work.card().parent?).and_then(|whole| match &whole.place {
             Place::Split { cancelled, .. } => cancelled.as_ref(),
             Place::Queued { .. } | Place::Offered { .. } => None,
-        }
+        });
+        whole.or_else(|| self.lead_stopped(work))
     }
 }
 
-fn takes_more(agent: &Agent) -> bool {
+pub(super) fn takes_more(agent: &Agent) -> bool {
     agent.spec.is_some() && !agent.leaves()
 }
 
 fn suffices(agent: &Agent, work: &Work) -> bool {
     agent.spec.as_ref().is_some_and(|spec| work.card().is_for(spec))
+}
+
+fn is_within(agent: &Agent, work: &Work) -> bool {
+    agent.spec.as_ref().is_some_and(|spec| work.card().is_within(spec.permissions))
 }
 
 fn has_tried(name: &AgentName, work: &Work) -> bool {
@@ -277,6 +296,9 @@ fn hear(draft: &mut Draft, agent: &AgentName, number: u64, news: &News) {
             let task = work.id;
             let mut work = (**work).clone();
             work.card_mut().came = None;
+            if matches!(onward, Onward::To(Some(_))) {
+                leads::lift(&mut work, by);
+            }
             let (to, cuts) = match onward {
                 Onward::To(to) => (to.clone(), None),
                 Onward::Broader(_) => (None, None),
@@ -289,11 +311,12 @@ fn hear(draft: &mut Draft, agent: &AgentName, number: u64, news: &News) {
             if let Some(cuts) = cuts {
                 let parts = parts_of(&work, cuts, by, draft.now);
                 draft.record(BoardEvent::Split { task, parts, to, by: by.clone() });
+                draft.end_lead(task, by);
             }
         }
-        News::PartOver { part, parent, end } => {
-            let (part, parent, end) = (*part, *parent, *end);
-            draft.record(BoardEvent::PartOver { agent, number, part, parent, end });
+        News::PartOver { part, parent, end, outcome } => {
+            let (part, parent, end, outcome) = (*part, *parent, *end, outcome.clone());
+            draft.record(BoardEvent::PartOver { agent, number, part, parent, end, outcome });
             draft.settle(parent);
         }
         News::Reviewed { work, opinion } => {
@@ -319,10 +342,15 @@ fn undirect(draft: &mut Draft, gone: impl Fn(&AgentName) -> bool) {
 fn tidy(draft: &mut Draft) {
     let late = |boarded: &Boarded| {
         let by = draft.board.cancelled_with(&boarded.work).cloned();
-        by.filter(|_| matches!(boarded.place, Place::Queued { .. })).map(|by| (boarded.work.id, by))
+        let is_here = matches!(boarded.place, Place::Queued { .. } | Place::Split { cancelled: None, .. });
+        by.filter(|_| is_here).map(|by| (boarded.work.id, by))
     };
     let late: Vec<(WorkId, Actor)> = draft.board.tasks.values().filter_map(late).collect();
     for (task, by) in late {
-        draft.end(task, TaskEnd::Cancelled, Some(by));
+        match draft.board.tasks.get(&task).map(|boarded| &boarded.place) {
+            Some(Place::Queued { .. }) => draft.end(task, TaskEnd::Cancelled, Some(by)),
+            Some(Place::Split { cancelled: None, .. }) => cancel_parts(draft, task, &by),
+            Some(Place::Split { .. } | Place::Offered { .. }) | None => {}
+        }
     }
 }

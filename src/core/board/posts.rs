@@ -13,6 +13,7 @@ impl Board {
         match event {
             BoardEvent::Added { work }
             | BoardEvent::Taken { work, .. }
+            | BoardEvent::PartAdded { work, .. }
             | BoardEvent::ReviewAsked { work, .. } => {
                 vec![line(format!("TASK {} queued", work.id))]
             }
@@ -52,14 +53,20 @@ impl Board {
             | BoardEvent::Offered { .. }
             | BoardEvent::Accepted { .. }
             | BoardEvent::Returned { .. }
+            | BoardEvent::PartCancelled { .. }
+            | BoardEvent::LeadEnding { .. }
+            | BoardEvent::LeadClosed { .. }
             | BoardEvent::Cancelling { .. } => Vec::new(),
         }
     }
 
-    /// Returns true if a task is a part of one that waits for the same task, which people are told of alone.
+    /// Returns true if a task is a part of one that waits for the same task, which people are told of alone, or a part
+    /// whose lead is told.
     fn waits_with_its_whole(&self, task: WorkId, awaited: WorkId) -> bool {
-        let whole = self.tasks.get(&task).and_then(|boarded| self.tasks.get(&boarded.work.card().parent?));
-        whole.is_some_and(|whole| whole.work.card().awaited().any(|task| task == awaited))
+        let Some(boarded) = self.tasks.get(&task) else { return false };
+        let whole = boarded.work.card().parent.and_then(|parent| self.tasks.get(&parent));
+        self.is_led(&boarded.work)
+            || whole.is_some_and(|whole| whole.work.card().awaited().any(|task| task == awaited))
     }
 
     /// Returns the posts about a part of `parent` that failed. Only the first failed part of a task is posted, as it

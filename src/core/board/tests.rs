@@ -1,5 +1,6 @@
 //! The board against agents: table tests, and any order of messages, losses and kills.
 
+mod leading;
 mod world;
 
 use proptest::prelude::*;

@@ -118,6 +118,7 @@ impl Board {
                 not_review(&boarded.work)?;
                 let parts = parts_of(&boarded.work, cuts, by, now);
                 draft.record(BoardEvent::Split { task: *task, parts, to: to.cloned(), by: by.clone() });
+                draft.end_lead(*task, by);
                 Notice::TaskSplit { task: *task, parts: cuts.iter().map(|cut| cut.id).collect() }
             }
         };
@@ -140,7 +141,9 @@ impl Board {
         let ended = over.find(|finished| finished.work.id == task);
         let parent = ended.and_then(|ended| ended.work.card().parent);
         let whole = parent.and_then(|parent| self.tasks.get(&parent));
+        let led = parent.and_then(|parent| self.leads.get(&parent));
         whole.is_some_and(|whole| matches!(whole.place, Place::Split { cancelled: None, .. }))
+            || led.is_some_and(|led| led.ending.is_none())
     }
 
     fn unknown(&self, task: WorkId) -> Refusal {
@@ -200,7 +203,7 @@ fn cancel(draft: &mut Draft, task: WorkId, by: &Actor) -> Result<Notice, Refusal
 }
 
 /// Cancels a split task. Parts on the board end with it; parts that agents have are cancelled there.
-fn cancel_parts(draft: &mut Draft, task: WorkId, by: &Actor) {
+pub(super) fn cancel_parts(draft: &mut Draft, task: WorkId, by: &Actor) {
     draft.record(BoardEvent::Cancelling { task, by: by.clone() });
     let parts: Vec<WorkId> = draft.board.parts(task).iter().map(|part| part.id).collect();
     for part in parts {

@@ -86,7 +86,8 @@ pub(super) fn remove(
     if !matches!(stage, Some(Stage::Made | Stage::NotMade)) {
         return Err(Refusal::NoCheckout { task });
     }
-    if state.current.iter().chain(&state.queue).any(|work| work.task() == task) {
+    let parked = state.board.parked().map(|parked| &parked.work);
+    if state.current.iter().chain(&state.queue).chain(parked).any(|work| work.task() == task) {
         return Err(Refusal::TaskRunning { agent, task });
     }
     if state.checkouts.review(task).is_some() {

@@ -13,6 +13,7 @@
 //! - `recovery`: tasks that their agent cannot do as they are.
 //! - `board`: tasks that come from the board or go back to it.
 //! - `asks`: questions of an agent to people, and their answers.
+//! - `report`: an agent's own reports on its task and its parts.
 //! - `checkout`: clones of tasks.
 //! - `review`: work that is called done, until it is accepted and merged.
 //! - `warm`: processes that stay between two sessions.
@@ -24,6 +25,7 @@ mod checkout;
 mod control;
 mod queue;
 mod recovery;
+mod report;
 mod review;
 mod session;
 mod spending;
@@ -139,7 +141,15 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             Ok(draft.done())
         }
         Input::Reported { session, report } => {
-            session::reported(&mut draft, *session, report)?;
+            report::reported(&mut draft, *session, report)?;
+            Ok(draft.done())
+        }
+        Input::AwaitsParts { session, parts } => {
+            report::awaits(&mut draft, *session, parts)?;
+            Ok(draft.done())
+        }
+        Input::PartsOver { task, session, results } => {
+            report::parts_over(&mut draft, *task, *session, results);
             Ok(draft.done())
         }
         Input::WhispersTaken { session, whispers } => {

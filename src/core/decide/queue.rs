@@ -92,7 +92,8 @@ fn queued<'a>(draft: &'a Draft<'_>, agent: &AgentName, id: WorkId) -> Result<&'a
     if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });
     }
-    if handed(draft, id) || draft.agent().is_claimed(id) {
+    let parked = draft.agent().board.parked().any(|parked| parked.work.id == id);
+    if parked || handed(draft, id) || draft.agent().is_claimed(id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });
     }
     let queued = draft.agent().queue.iter().find(|work| work.id == id);
@@ -155,7 +156,8 @@ pub(super) fn cancel_task(
     if let Some(review) = state.checkouts.review(task) {
         review::not_merging(review, task)?;
     }
-    if state.queue.iter().chain(state.checkouts.in_review()).any(is_it) {
+    let parked = state.board.parked().map(|parked| &parked.work);
+    if state.queue.iter().chain(state.checkouts.in_review()).chain(parked).any(is_it) {
         let held = draft.agent().held().is_some_and(is_it);
         cancel(draft, task, by);
         if held {

@@ -113,9 +113,12 @@ pub(super) fn decided(
     draft.begin();
 }
 
-/// Returns true if an agent has had a session in the clone of a task.
+/// Returns true if an agent has had a session in the clone of a task, or has given the task as a part of its own.
 fn has_worked(agent: &Agent, task: WorkId, name: &AgentName) -> bool {
-    agent.checkouts.all.get(&task).is_some_and(|checkout| checkout.plan.worked.contains(name))
+    let over = agent.finished.iter().map(|over| &over.work);
+    let mut works = agent.all_works().chain(over).filter(|work| work.id == task);
+    works.any(|work| work.by == Actor::agent(name))
+        || agent.checkouts.all.get(&task).is_some_and(|checkout| checkout.plan.worked.contains(name))
 }
 
 fn left_to_person(draft: &mut Draft<'_>, task: WorkId, why: Detail) {

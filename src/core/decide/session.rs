@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::control::removed;
-use super::{Draft, asks, checkout, recovery, review, spending, watch, whisper};
+use super::{Draft, asks, checkout, recovery, report, review, spending, watch, whisper};
 use crate::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::apply::counters::{PAST_RESETS_BELIEVED, STALLS_BELIEVED};
 use crate::ask::Denial;
@@ -13,7 +13,6 @@ use crate::detail::{Detail, Own};
 use crate::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::id::{SessionId, WorkId};
 use crate::input::{Clock, Signal};
-use crate::notice::Refusal;
 use crate::outcome::{Category, Outcome};
 use crate::react::offered;
 use crate::recap::{bounded, one_line};
@@ -24,7 +23,7 @@ use crate::watch::Answer;
 use crate::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 
 /// Maximum length of an outcome's reason and of the note on a finished task, in bytes: one line for people.
-const DETAIL_MAX: usize = 500;
+pub(super) const DETAIL_MAX: usize = 500;
 
 /// Maximum length of the reason of a failure that matches no row of the runtime's classification table, in bytes. It is
 /// shown whole, so that the table can be extended.
@@ -128,27 +127,6 @@ pub(super) fn ended(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome
     if draft.agent().session() == Some(session) {
         over(draft, session, outcome, survivors);
     }
-}
-
-/// Records the agent's report on its task. The last report takes effect when the session ends.
-pub(super) fn reported(
-    draft: &mut Draft<'_>,
-    session: SessionId,
-    report: &TaskReport,
-) -> Result<(), Refusal> {
-    let agent = draft.name()?;
-    if draft.agent().session() != Some(session) || report.end == TaskEnd::Cancelled {
-        return Err(Refusal::WorkOver { agent });
-    }
-    let current = draft.agent().current.as_ref().filter(|work| work.kind == WorkKind::Task);
-    let Some(work) = current.map(|work| work.id) else { return Err(Refusal::NoTask { agent }) };
-    let report = TaskReport { note: bounded(&one_line(&report.note), DETAIL_MAX), ..report.clone() };
-    // A repeated report is not recorded, as the journal keeps every event.
-    let known = draft.agent().unfinished.as_ref();
-    if known.and_then(|known| known.report.as_deref()) != Some(&report) {
-        draft.record(Event::TaskReported { session, work, report });
-    }
-    Ok(())
 }
 
 fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) {
@@ -362,6 +340,9 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) -> Settle
         if end != TaskEnd::Done || !checkout::claimed(draft, &work, &note) {
             draft.record(Event::TaskEnded { work: work.id, end, note });
         }
+        return Settled::ByItsWord;
+    }
+    if !given_up && report::parks(draft, &work, category) {
         return Settled::ByItsWord;
     }
     match stop.reason {

@@ -50,7 +50,7 @@ pub enum GitReason {
     Conflict { branch: String, files: String },
     /// The check fails together with what is on the branch by now.
     Red { command: String, branch: String },
-    /// The reviewing agent has worked on it itself.
+    /// The reviewing agent has worked on it itself, or has given it as a part of its own task.
     OwnWork { reviewer: String },
     /// The work has changed since the reviewing agent was asked.
     ChangedSince,
@@ -167,7 +167,9 @@ impl fmt::Display for GitReason {
             Self::Red { command, branch } => {
                 write!(f, "`{command}` fails together with what is on `{branch}` by now")
             }
-            Self::OwnWork { reviewer } => write!(f, "{reviewer} has worked on it itself"),
+            Self::OwnWork { reviewer } => {
+                write!(f, "{reviewer} has worked on it itself, or has given it as a part")
+            }
             Self::ChangedSince => f.write_str("it has changed since its review began"),
             Self::NoVerdict { reviewer } => write!(f, "{reviewer} has given no verdict"),
             Self::RejectedOften { reviewer, times: 1 } => write!(f, "{reviewer} has rejected it once"),

@@ -190,6 +190,7 @@ impl Desk {
             closed: self.closed,
             broader: self.broader,
             handed: Some(&self.handed),
+            parts: &[],
             fresh,
         };
         let decision = decide(&self.agent, input, &context)?;

@@ -92,6 +92,7 @@ fn paused_stays_paused_and_work_that_was_accepted_starts() {
         closed: None,
         broader: false,
         handed: None,
+        parts: &[],
         fresh: WorkId(1),
     };
     assert_eq!(decide(&never_added, &Input::Started, &context).expect("accepted").events, []);

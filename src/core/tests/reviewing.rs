@@ -18,7 +18,7 @@ use crate::notice::Refusal;
 use crate::outcome::{Category, Outcome};
 use crate::review::{Landing, OnAccept, Opinion, Reviewer};
 use crate::spec::{Autonomy, Runtime};
-use crate::work::{TaskEnd, TaskReport, WorkKind};
+use crate::work::{Actor, TaskEnd, TaskReport, WorkKind};
 
 const TASK: WorkId = WorkId(1);
 
@@ -339,6 +339,15 @@ fn who_has_worked_on_a_task_does_not_review_it() {
     assert!(pair.board.reviews.is_empty());
     // The agent itself is among those who have worked on it.
     assert_eq!(pair.author.agent.checkouts.all[&TASK].plan.worked, [name("spark"), name("ember")]);
+}
+
+#[test]
+fn a_lead_does_not_review_a_part_that_it_has_given() {
+    let mut pair = Pair::new(3);
+    pair.author.agent.current.as_mut().expect("it works").by = Actor::agent(&name("ember"));
+    pair.author.succeeds();
+    acts(&mut pair.author, "a");
+    assert!(pair.waits_for_person());
 }
 
 #[test]

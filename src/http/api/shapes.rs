@@ -149,7 +149,22 @@ const SHAPES: &[Shape] = &[
                 true,
                 "what shows how far its work is; null for a task without a branch",
             ),
+            ("parent", Maybe(&Whole), true, "the number of the task that it is a part of"),
+            (
+                "parts",
+                List(&Named("Part")),
+                true,
+                "its parts: split by a person or herder, or added by its agent",
+            ),
             ("board", Anything, false, "its place on the board"),
+        ],
+    ),
+    (
+        "Part",
+        "a part of a task, which is a task itself",
+        &[
+            ("id", Whole, true, "its number"),
+            ("end", Maybe(&Text), true, "how it ended; null while it is open"),
         ],
     ),
     (

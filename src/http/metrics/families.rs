@@ -35,8 +35,9 @@ const PHASES: [&str; 8] =
 const ACCOUNTS: [Category; 4] = [Category::Billing, Category::Auth, Category::Budget, Category::Quota];
 
 /// The states of a task, all of which are always there.
-const TASKS: [&str; 9] =
-    ["queued", "offered", "split", "blocked", "waiting", "at-work", "checking", "review", "merging"];
+const TASKS: [&str; 10] = [
+    "queued", "offered", "split", "blocked", "waiting", "at-work", "parked", "checking", "review", "merging",
+];
 
 /// The states of a command, all of which are always there.
 const RESULTS: [&str; 3] = ["done", "refused", "denied"];
@@ -261,6 +262,7 @@ impl Scrape {
                 agent.checkouts.reviews().partition(|review| review.is_being_merged());
             add("review", reviewed.len());
             add("merging", merging.len());
+            add("parked", agent.board.parked().count());
         }
         let samples = counts.into_iter().map(|(state, count)| (label("state", state), number(count)));
         to.gauges("herder_board_tasks", samples)

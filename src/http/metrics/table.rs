@@ -100,7 +100,7 @@ const FAMILIES: [Family; 33] = [
         name: "herder_board_tasks",
         kind: Kind::Gauge,
         labels: "state",
-        help: "tasks on the board (`queued`, `offered`, `split`, `blocked`) and with agents (`waiting`, `at-work`, `checking`: its check runs, `review`: a verdict is waited for, `merging`)",
+        help: "tasks on the board (`queued`, `offered`, `split`, `blocked`) and with agents (`waiting`, `at-work`, `parked`: it waits for its parts, `checking`: its check runs, `review`: a verdict is waited for, `merging`)",
     },
     Family {
         name: "herder_asks_open",

@@ -43,7 +43,7 @@ impl Column {
             Some(over) if over.end == TaskEnd::Blocked => Some(Self::Blocked),
             Some(over) => (day(over.at) == day(view.voice.now)).then_some(Self::Over),
             None => Some(match listed.key() {
-                "running" | "merging" => Self::Working,
+                "running" | "waiting" | "merging" => Self::Working,
                 "checking" => Self::Checking,
                 "review" => Self::Review,
                 "blocked" => Self::Blocked,

@@ -9,7 +9,7 @@ use super::board::{moves, priority_id};
 use super::layout::Page;
 use super::needs::{ago, change};
 use super::{At, View};
-use crate::commands::listed::{Listed, all_of};
+use crate::commands::listed::{Families, Listed, all_of};
 use crate::commands::record::Record;
 use crate::commands::say::{count, task as number};
 use crate::core::board::Board;
@@ -70,7 +70,7 @@ fn body<'a>(
     let (voice, work) = (view.voice, listed.work());
     let card = work.card();
     let text = view.app.setup.redactor.redact(&visible(&work.text)).into_owned();
-    let part_of = board.parts(work.id);
+    let parts = Families::of(agents, board).parts(work.id);
     html! {
         h1 { (number(work.id)) }
         p.phase {
@@ -88,10 +88,10 @@ fn body<'a>(
         }
         (evidence(view, &Record::of(listed, agents)))
         (moves(view, listed, &format!("/tasks/{}", work.id)))
-        @if !part_of.is_empty() {
+        @if !parts.is_empty() {
             h2 { (view.text("page-parts")) }
             ul.events {
-                @for part in part_of {
+                @for part in &parts {
                     @let known = all.iter().find(|one| one.work().id == part.id);
                     li {
                         a href={ "/tasks/" (part.id) } { (number(part.id)) } " "

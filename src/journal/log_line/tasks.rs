@@ -115,7 +115,17 @@ pub(super) fn board_line(event: &BoardEvent) -> Option<LogLine> {
         BoardEvent::ReviewGivenUp { task } => {
             LogLine::new("the review does not go on, a person is called").task(*task)
         }
+        BoardEvent::PartAdded { agent, work, .. } => {
+            LogLine::new(format!("{agent} adds a part to its task")).task(work.id)
+        }
+        BoardEvent::PartCancelled { part, by, .. } => {
+            LogLine::new("part cancelled by its lead").task(*part).by(by)
+        }
+        BoardEvent::LeadEnding { task, by } => {
+            LogLine::new("task is over, its open parts are cancelled").task(*task).by(by)
+        }
         BoardEvent::Accepted { .. }
+        | BoardEvent::LeadClosed { .. }
         | BoardEvent::Returned { .. }
         | BoardEvent::PartOver { .. }
         | BoardEvent::ReviewClosed { .. } => return None,

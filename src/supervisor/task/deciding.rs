@@ -96,10 +96,13 @@ impl Supervisor<'_> {
         }
         let (jitter, fresh) = (self.shared.jitter(), self.fresh.unwrap_or_default());
         let broader = self.broader(input);
+        let parts = self.open_parts(input);
+        let parts = parts.as_slice();
         let handed = self.session.as_ref().map(|session| &session.offered);
         let closed = if *input == Input::Tick { self.closed_since() } else { None };
         let decide = |hold: Option<&Hold>| {
-            let context = Context { now, policy: &self.policy, jitter, hold, closed, broader, handed, fresh };
+            let context =
+                Context { now, policy: &self.policy, jitter, hold, closed, broader, handed, parts, fresh };
             core::decide(&self.agent, input, &context)
         };
         // A person may let an agent of a closed account try.
@@ -174,6 +177,7 @@ impl Supervisor<'_> {
                 closed: None,
                 broader: false,
                 handed: None,
+                parts: &[],
                 fresh: WorkId::default(),
             };
             let owed = core::posts(&self.agent, &event, &context);

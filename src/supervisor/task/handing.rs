@@ -26,6 +26,12 @@ impl Supervisor<'_> {
                 self.take(Input::WhispersTaken { session, whispers }, pending);
             }
             FromTools::Returned { session, whispers } => self.returned(session, &whispers).await,
+            FromTools::Await { session, parts, ticket } => {
+                let input = Input::AwaitsParts { session, parts };
+                let decided = self.decide(&input, pending.at());
+                let answer = decided.map(|decision| self.absorb(decision.events, pending));
+                pending.reported.push((ticket, answer));
+            }
             FromTools::Report { session, report, ticket } => {
                 let input = Input::Reported { session, report };
                 let decided = self.decide(&input, pending.at());

@@ -34,6 +34,8 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
         | Input::Divided { .. }
         | Input::Checkout { .. }
         | Input::Reviewed { .. }
+        | Input::AwaitsParts { .. }
+        | Input::PartsOver { .. }
         | Input::Panicked { .. } => false,
     }
 }

@@ -1,13 +1,14 @@
 //! Tasks that their agent cannot do as they are: the request to split them, and the search for an agent with more
 //! permissions.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use super::supervisor::Supervisor;
 use crate::core;
 use crate::core::agent::Agent;
 use crate::core::board::Board;
 use crate::core::dealings::Cut;
+use crate::core::id::WorkId;
 use crate::core::input::{Input, Signal};
 use crate::core::outcome::{Category, Usage};
 use crate::core::verdict::Lapse;
@@ -35,6 +36,18 @@ impl Supervisor<'_> {
             let answer = divided.parts.map(|parts| parts.into_iter().map(cut).collect());
             shared.input(&agent, Input::Divided { number, answer, usage: divided.usage });
         });
+    }
+
+    /// Returns the open parts of the current task. They are only looked for if the decision on the input depends on them.
+    pub(super) fn open_parts(&self, input: &Input) -> Vec<WorkId> {
+        let ends = matches!(
+            input,
+            Input::Driver { signal: Signal::Ended { .. }, .. } | Input::EndedAtShutdown { .. }
+        );
+        let Some(work) = self.agent.current.as_ref().filter(|_| ends) else { return Vec::new() };
+        let board = self.shared.board.read().unwrap_or_else(PoisonError::into_inner);
+        let led = board.leads.get(&work.id);
+        led.into_iter().flat_map(|led| led.open()).map(|part| part.id).collect()
     }
 
     /// Returns true if another agent has more permissions and is able to do the current task. It is only looked for if

@@ -11,6 +11,7 @@ use herder::core::detail::{Detail, Own};
 use herder::core::event::{Event, PauseReason, StopReason, WaitReason};
 use herder::core::id::{AgentName, AskId, SessionId, WorkId};
 use herder::core::input::{Button, Clock, Control, Input, Signal};
+use herder::core::lead::{PartOutcome, PartResult};
 use herder::core::outcome::{Category, Outcome, Usage};
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Permissions, Runtime};
@@ -54,6 +55,14 @@ fn spec() -> Box<AgentSpec> {
     let name = AgentName::new("spark").expect("a good name");
     let caps = Caps { usd_per_hour: 5.0, tokens_per_day: 1_000_000, ..Caps::default() };
     Box::new(AgentSpec { caps, ..AgentSpec::new(name, Runtime::Codex, PathBuf::from("/srv/spark")) })
+}
+
+fn results() -> impl Strategy<Value = Vec<Arc<PartResult>>> {
+    let result = (id(), text()).prop_map(|(part, note)| {
+        let outcome = PartOutcome { note: note.into(), ..PartOutcome::default() };
+        Arc::new(PartResult { part, end: TaskEnd::Done, agent: None, outcome })
+    });
+    prop::collection::vec(result, 0..3)
 }
 
 fn id() -> impl Strategy<Value = WorkId> {
@@ -372,6 +381,15 @@ fn event() -> impl Strategy<Value = Event> {
             work,
             report: TaskReport { end: TaskEnd::Blocked, note, denied: None, opinion: None },
         }),
+        1 => (session(), id(), prop::collection::vec(id(), 0..3), 0..2_u8).prop_map(|(session, work, parts, which)| {
+            match which {
+                0 => Event::PartsAwaited { session, work, parts },
+                _ => Event::Parked { session, work, parts },
+            }
+        }),
+        1 => (session(), id(), results()).prop_map(|(session, work, results)| {
+            Event::PartsReported { session, work, results }
+        }),
         1 => (id(), text(), prop::option::of(session())).prop_map(|(id, text, prompted)| Event::Whispered {
             whisper: Box::new(Whisper { id, text, by: by(), at: Timestamp::default(), prompted, tone: Tone::Person }),
         }),
@@ -466,6 +484,10 @@ fn input() -> impl Strategy<Value = Input> {
         1 => Just(Input::Started),
         1 => session().prop_map(|session| Input::Adopted { session }),
         1 => Just(Input::Promoted),
+        1 => (session(), prop::collection::vec(id(), 0..3))
+            .prop_map(|(session, parts)| Input::AwaitsParts { session, parts }),
+        1 => (id(), session(), results())
+            .prop_map(|(task, session, results)| Input::PartsOver { task, session, results }),
         1 => Just(Input::SurvivorsFound),
         2 => (session(), any::<u32>()).prop_map(|(session, pid)| Input::Kept {
             session,
@@ -518,7 +540,7 @@ proptest! {
         now in time(),
     ) {
         let policy = Policy::default();
-        let context = Context { now, policy: &policy, jitter: Duration::MAX, hold: None, closed: Some(now), broader: true, handed: None, fresh: WorkId(u64::MAX) };
+        let context = Context { now, policy: &policy, jitter: Duration::MAX, hold: None, closed: Some(now), broader: true, handed: None, parts: &[WorkId(3)], fresh: WorkId(u64::MAX) };
         let mut agent = Agent::default();
         let step = |agent: &mut Agent, event: &Event, at: Timestamp| {
             apply(agent, event, at);

@@ -267,6 +267,7 @@ impl World {
             closed: None,
             broader: false,
             handed: None,
+            parts: &[],
             fresh: WorkId::default(),
         };
         let decision = decide(&self.agent, &input, &context).expect("nobody can refuse it");
@@ -520,6 +521,7 @@ impl World {
             closed: None,
             broader,
             handed: None,
+            parts: &[],
             fresh,
         };
         let decision = decide(&self.agent, input, &context)?;

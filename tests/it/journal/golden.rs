@@ -23,6 +23,7 @@ use herder::journal::{
 #[macro_use]
 mod samples;
 mod board;
+mod leading;
 mod notices;
 mod runner;
 mod watching;

@@ -135,7 +135,7 @@ impl Works {
                 tally.tasks += 1;
                 self.fresh(work.id)
             }
-            BoardEvent::ReviewAsked { work, .. } => self.fresh(work.id),
+            BoardEvent::ReviewAsked { work, .. } | BoardEvent::PartAdded { work, .. } => self.fresh(work.id),
             BoardEvent::Split { parts, .. } => parts.iter().try_for_each(|part| self.fresh(part.id)),
             BoardEvent::Taken { agent, work, .. } => {
                 let known = self.all.get(&work.id);
@@ -182,6 +182,9 @@ impl Works {
             | BoardEvent::Reviewed { .. }
             | BoardEvent::ReviewGivenUp { .. }
             | BoardEvent::ReviewClosed { .. }
+            | BoardEvent::PartCancelled { .. }
+            | BoardEvent::LeadEnding { .. }
+            | BoardEvent::LeadClosed { .. }
             | BoardEvent::AwaitedOver { .. }
             | BoardEvent::Cancelling { .. } => Ok(()),
         }

@@ -2,6 +2,8 @@
 
 mod after;
 mod deserted;
+mod holds;
+mod leading;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,7 +16,7 @@ use crate::board::{Board, BoardEvent, Door, Place, Wish};
 use crate::card::Card;
 use crate::dealings::{Cut, News, Onward};
 use crate::event::Event;
-use crate::id::{AgentName, WorkId};
+use crate::id::{AgentName, SessionId, WorkId};
 use crate::input::{Control, Input, Signal};
 use crate::notice::{Notice, Refusal};
 use crate::outcome::{Category, Outcome, Usage};
@@ -56,6 +58,11 @@ pub(super) enum Op {
     AddAgain(usize),
     /// The agent has no supervisor until herder is started again.
     Desert(usize),
+    /// The agent adds a part to its task, which comes after another part of it.
+    AddPart(usize, Option<usize>, Option<usize>),
+    /// The agent waits for all parts of its task, and cancels one of them.
+    AwaitParts(usize),
+    CancelPart(usize, usize),
     /// One of the messages on their way arrives.
     Deliver(usize),
     /// herder is killed and started again: all messages on their way are lost.
@@ -86,7 +93,11 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
         3 => agent.clone().prop_map(Op::Resume),
         1 => agent.clone().prop_map(Op::Remove),
         1 => agent.clone().prop_map(Op::AddAgain),
-        1 => agent.prop_map(Op::Desert),
+        1 => agent.clone().prop_map(Op::Desert),
+        6 => (agent.clone(), prop::option::of(0..4_usize), prop::option::of(agent.clone()))
+            .prop_map(|(agent, after, to)| Op::AddPart(agent, after, to)),
+        4 => agent.clone().prop_map(Op::AwaitParts),
+        1 => (agent, 0..4_usize).prop_map(|(agent, part)| Op::CancelPart(agent, part)),
         12 => (0..8_usize).prop_map(Op::Deliver),
         2 => Just(Op::Kill),
         1 => Just(Op::Wait),
@@ -101,7 +112,7 @@ enum Mail {
 }
 
 /// The part of an agent's state that the board reads.
-type Stand = (bool, u64, u64, Option<WorkId>);
+type Stand = (bool, u64, u64, Option<WorkId>, Vec<(WorkId, SessionId)>);
 
 pub(super) struct World {
     pub(super) board: Board,
@@ -114,6 +125,8 @@ pub(super) struct World {
     given: BTreeSet<WorkId>,
     ended: BTreeMap<WorkId, u32>,
     lines: Vec<String>,
+    /// Results that agents were told of parts that they had added, since these were open last.
+    told: BTreeMap<(WorkId, WorkId), u32>,
     /// Agents whose account is closed.
     closed: BTreeSet<AgentName>,
     /// Agents without a supervisor until herder is started again.
@@ -137,6 +150,7 @@ impl World {
             given: BTreeSet::new(),
             ended: BTreeMap::new(),
             lines: Vec::new(),
+            told: BTreeMap::new(),
             closed: BTreeSet::new(),
             deserted: BTreeSet::new(),
         };
@@ -154,6 +168,7 @@ impl World {
     fn added(&mut self, index: usize) {
         let name = self.name(index);
         let mut spec = AgentSpec::new(name.clone(), Runtime::Command, "/srv".into());
+        (spec.leads, spec.lead_budget_usd) = (true, 1.0);
         if index == 1 {
             (spec.permissions, spec.tags) = (Permissions::Full, vec!["rust".to_owned()]);
         }
@@ -211,6 +226,9 @@ impl World {
                 }
             }
             Op::Desert(agent) => self.desert(*agent),
+            Op::AddPart(agent, after, to) => drop(self.add_part(*agent, *after, *to)),
+            Op::AwaitParts(agent) => drop(self.await_parts(*agent)),
+            Op::CancelPart(agent, part) => drop(self.cancel_part(*agent, *part)),
             Op::Deliver(index) => {
                 if !self.mail.is_empty()
                     && let Some(mail) = self.mail.remove(index % self.mail.len())
@@ -292,7 +310,7 @@ impl World {
 
     /// Sends the change to the agent that has the task, or to the board, as the commands do.
     fn change(&mut self, task: WorkId, control: Control, wish: &Wish) -> Result<Notice, Refusal> {
-        let has = |agent: &Agent| agent.current.iter().chain(&agent.queue).any(|work| work.id == task);
+        let has = |agent: &Agent| agent.all_works().any(|work| work.id == task);
         let over = |agent: &Agent| agent.finished.iter().any(|done| done.work.id == task);
         let with = |has: &dyn Fn(&Agent) -> bool| {
             self.agents.iter().find(|(_, agent)| has(agent)).map(|(name, _)| name.clone())
@@ -351,6 +369,7 @@ impl World {
             return Err(Refusal::Deserted { agent: name.clone() });
         }
         let broader = self.broader(name);
+        let parts = self.open_parts(name);
         let agent = self.agents.get_mut(name).expect("it is there");
         let context = Context {
             now: self.now,
@@ -360,12 +379,14 @@ impl World {
             closed: None,
             broader,
             handed: None,
+            parts: &parts,
             fresh: WorkId(u64::MAX),
         };
         let decision = decide(agent, input, &context)?;
         for event in &decision.events {
             apply(agent, event, self.now);
         }
+        self.note_told(&decision.events);
         self.stood(name);
         Ok(decision.reply)
     }
@@ -374,8 +395,9 @@ impl World {
     fn stood(&mut self, name: &AgentName) {
         let agent = &self.agents[name];
         let ended = agent.finished.back().map(|finished| finished.work.id);
-        let stand = (agent.is_free(self.now), agent.board.taken, agent.board.told, ended);
-        if self.stands.insert(name.clone(), stand) != Some(stand) {
+        let parked = agent.board.parked().map(|parked| (parked.work.id, parked.session)).collect();
+        let stand = (agent.is_free(self.now), agent.board.taken, agent.board.told, ended, parked);
+        if self.stands.insert(name.clone(), stand.clone()) != Some(stand) {
             self.mail.push_back(Mail::Look(name.clone()));
         }
     }
@@ -387,7 +409,8 @@ impl World {
             let report = TaskReport { end, note: "no luck".to_owned(), denied: None, opinion: None };
             self.tell(&name, &Input::Reported { session, report });
         }
-        let outcome = Box::new(Outcome::new(category, "so it was"));
+        let usage = Usage { cost_usd: leading::SESSION_USD, ..Usage::default() };
+        let outcome = Box::new(Outcome { usage, ..Outcome::new(category, "so it was") });
         self.tell(
             &name,
             &Input::Driver { session, signal: Signal::Ended { outcome, survivors: Vec::new() } },
@@ -463,6 +486,7 @@ impl World {
 
     fn commit(&mut self, events: Vec<BoardEvent>) {
         for event in events {
+            self.note_parts(&event);
             if let BoardEvent::Split { parts, .. } = &event {
                 self.given.extend(parts.iter().map(|part| part.id));
             }
@@ -515,76 +539,5 @@ impl World {
         }
         self.run_all_errands();
         self.deal();
-    }
-
-    // ── what always holds ──
-
-    fn check(&self) {
-        for task in &self.given {
-            let mut places = Vec::new();
-            if let Some(boarded) = self.board.tasks.get(task) {
-                let arrived = matches!(&boarded.place, Place::Offered { to, number }
-                    if self.agents[to].board.taken >= *number);
-                if !arrived {
-                    places.push(format!("board {:?}", boarded.place));
-                }
-            }
-            let over = self.board.finished.iter().filter(|done| done.work.id == *task);
-            places.extend(over.map(|_| "ended on the board".to_owned()));
-            for (name, agent) in &self.agents {
-                let works = agent.current.iter().chain(&agent.queue).filter(|work| work.id == *task);
-                places.extend(works.map(|_| format!("with {name}")));
-                let over = agent.finished.iter().filter(|done| done.work.id == *task);
-                places.extend(over.map(|_| format!("ended with {name}")));
-                let unheard = agent.board.news.iter().filter(|news| news.number > self.board.heard_of(name));
-                let back = unheard
-                    .filter(|news| matches!(&news.news, News::HandedBack { work, .. } if work.id == *task));
-                places.extend(back.map(|_| format!("handed back by {name}")));
-            }
-            assert!(!places.is_empty(), "{task} is lost");
-            assert!(places.len() == 1, "{task} is in several places: {places:?}");
-        }
-        let twice = self.ended.iter().find(|(_, times)| **times > 1);
-        assert_eq!(twice, None, "a task ended twice on the board");
-        for agent in self.agents.values() {
-            assert!(agent.board.news.len() <= 100, "news pile up");
-        }
-    }
-
-    /// Checks, after every message has arrived, that no hand-over is under way and no task waits that could be
-    /// started.
-    pub(super) fn is_settled(&self) {
-        for (id, boarded) in &self.board.tasks {
-            if boarded.waits_for_others() {
-                let open = |task| self.end_of(task) != Some(TaskEnd::Done);
-                assert!(boarded.work.card().awaited().any(open), "{id} waits for tasks that are done");
-                continue;
-            }
-            match &boarded.place {
-                // An agent that is being stopped for removal takes no tasks, and gives them back when it is gone.
-                Place::Queued { to: Some(to) } if self.deserted.contains(to) => {}
-                Place::Offered { to, .. } | Place::Queued { to: Some(to) } => {
-                    assert!(self.agents[to].leaves(), "{id} never arrived at {to}");
-                }
-                Place::Queued { to: None } => {
-                    let free = self.agents.iter().any(|(name, agent)| {
-                        let there = !self.closed.contains(name) && !self.deserted.contains(name);
-                        let free = agent.is_free(self.now) && there;
-                        free && Board::would_do(agent, &boarded.work)
-                    });
-                    assert!(!free, "{id} waits though somebody is idle");
-                }
-                Place::Split { parts, cancelled } => {
-                    let done = parts.iter().all(|part| part.end == Some(TaskEnd::Done));
-                    let over = parts.iter().all(|part| part.end.is_some());
-                    assert!(!(done || over && cancelled.is_some()), "{id} is over and stays: {parts:?}");
-                }
-            }
-        }
-        let heard =
-            |name: &AgentName, agent: &Agent| agent.phase != Phase::Removed && !self.deserted.contains(name);
-        for (name, agent) in self.agents.iter().filter(|(name, agent)| heard(name, agent)) {
-            assert!(agent.board.news.is_empty(), "{name} was not heard: {:?}", agent.board.news);
-        }
     }
 }

@@ -42,6 +42,7 @@ fn carded() -> Work {
         after: Vec::new(),
         check: None,
         parent: Some(WorkId(20)),
+        most: None,
         depth: 1,
         attempts: vec![attempt],
         came: Some(AT),
@@ -63,7 +64,7 @@ fn waiting() -> Work {
 }
 
 /// Returns the evidence of a check that has failed.
-fn evidence() -> Evidence {
+pub(super) fn evidence() -> Evidence {
     Evidence {
         command: "make test".to_owned(),
         code: Some(2),
@@ -293,7 +294,7 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
         BoardEvent::Accepted { task, number },
         BoardEvent::Returned { task, number },
         BoardEvent::Split { task, parts: vec![work], to: None, by: ann() },
-        BoardEvent::PartOver { agent: spark, number, part: task, parent: WorkId(20), end },
+        BoardEvent::PartOver { agent: spark, number, part: task, parent: WorkId(20), end, outcome: None },
         BoardEvent::Cancelling { task, by: ann() },
         BoardEvent::Reopened { task, to: None, by: ann() },
         BoardEvent::Ended { task, end: TaskEnd::Cancelled, by: Some(ann()) },

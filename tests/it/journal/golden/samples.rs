@@ -25,6 +25,7 @@ use herder::core::workspace::{Unfinished, Workspace};
 use herder::journal::{AuditEntry, Entry, FleetEvent, Recorded, Stream};
 
 use super::board;
+use super::leading;
 use super::notices::{notices, refusals};
 use super::watching;
 use crate::journal::{agent, ann};
@@ -40,7 +41,7 @@ macro_rules! variants {
     };
 }
 
-variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskHandedBack Checkout SplitBegun SplitEnded BoardHeard Cleared Reworded Withdrawn Steered TaskEnded TaskReported Whispered WhispersDelivered WhispersDropped Discarded SessionStarted
+variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskHandedBack Checkout SplitBegun SplitEnded BoardHeard Cleared Reworded Withdrawn Steered TaskEnded TaskReported PartsAwaited Parked PartsReported Whispered WhispersDelivered WhispersDropped Discarded SessionStarted
     WorkspaceSeen ProcessStarted ProcessWarm Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown
     Asked AskedAgain Answered AskReminded AskExpired AskDropped PermissionDecided RuleAdded RuleRemoved StopRequested SessionEnded Requeued Waiting WaitOver
     TurnObserved EvaluationBegun Evaluated DetectorStoodIn Escalated EscalationReminded EscalationAcked EscalationAnswered WhisperMarked
@@ -429,6 +430,7 @@ pub(super) fn events() -> Vec<Event> {
         Event::TaskReported { session, work: WorkId(15), report }
     }));
     events.push(board::with_a_file());
+    events.extend(leading::events());
     events
 }
 
@@ -494,6 +496,7 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
         waived: Waived { cap: CAP, at: 20_000, limit: 100.0 },
         by: Some(ann()),
     });
+    events.extend(leading::fleet());
     events
 }
 

@@ -1,0 +1,161 @@
+//! Agents that lead: table tests.
+
+use super::world::{Op, World};
+use super::*;
+use crate::lead::{LeadRefusal, OPEN_PARTS_MAX};
+
+#[test]
+fn a_task_waits_for_its_parts_and_goes_on_with_their_results() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    let first = world.add_part(0, None, None).expect("it leads");
+    let second = world.add_part(0, Some(0), None).expect("it leads");
+    world.run(&[Op::Settle]);
+    assert_eq!(world.current("charlie"), Some(first.0), "bravo may do more than alpha");
+    assert_eq!(board_line(&world), [format!("{second} queued")], "it comes after the first");
+    assert_eq!(world.await_parts(0), Ok(vec![first, second]));
+    world.run(&[Op::Finish(0), Op::Settle]);
+    assert_eq!((world.current("alpha"), world.parked("alpha")), (None, vec![1]), "it holds no place");
+    world.run(&[Op::Kill, Op::Settle, Op::Finish(2), Op::Settle]);
+    assert_eq!(world.current("alpha").or(world.current("charlie")), Some(second.0), "the second one goes on");
+    assert_eq!(world.parked("alpha"), [1]);
+    world.run(&[Op::Fail(0), Op::Fail(2), Op::Kill, Op::Settle, Op::Kill, Op::Settle]);
+    assert_eq!((world.current("alpha"), world.parked("alpha")), (Some(1), vec![]));
+    let recap = world.recap("alpha");
+    assert!(recap.contains("#2 (charlie): done"), "{recap}");
+    assert!(recap.contains(": failed") && recap.contains("its words: \"no luck\""), "{recap}");
+    assert_eq!(world.await_parts(0), Err(LeadRefusal::NothingOpen), "it knows all results");
+    world.run(&[Op::Finish(0), Op::Settle]);
+    assert_eq!((world.current("alpha"), world.board.leads.len()), (None, 0), "it is done");
+    world.is_settled();
+}
+
+#[test]
+fn a_session_that_ends_well_and_leaves_parts_open_waits_for_them() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    let part = world.add_part(0, None, None).expect("it leads");
+    world.run(&[Op::Settle, Op::Finish(0), Op::Settle]);
+    assert_eq!((world.current("charlie"), world.parked("alpha")), (Some(part.0), vec![1]));
+    world.run(&[Op::Finish(2), Op::Settle]);
+    assert_eq!(world.current("alpha"), Some(1));
+}
+
+#[test]
+fn a_cancelled_task_takes_its_parts_along() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    let part = world.add_part(0, None, Some(2)).expect("it leads");
+    world.run(&[Op::Settle]);
+    assert_eq!(world.current("charlie"), Some(part.0));
+    let below = world.add_part(2, None, Some(0)).expect("a part leads as well");
+    let waits = world.add_part(0, Some(0), None).expect("it leads");
+    world.run(&[Op::Finish(0), Op::AwaitParts(2), Op::Finish(2), Op::Settle]);
+    assert_eq!(world.current("alpha"), Some(below.0), "one does a part of its own part");
+    assert_eq!((world.parked("alpha"), world.parked("charlie")), (vec![1], vec![part.0]));
+    assert_eq!(world.add_part(0, None, None), Err(LeadRefusal::TooDeep));
+    world.cancel(1).expect("it waits");
+    world.run(&[Op::Settle, Op::Crash(0), Op::Settle]);
+    assert_eq!((world.parked("alpha"), world.parked("charlie")), (vec![], vec![]));
+    assert_eq!((board_line(&world), world.board.leads.len()), (vec![], 0), "{waits} is gone, too");
+    world.is_settled();
+}
+
+#[test]
+fn a_lead_cancels_a_part_of_its_own_and_no_other_task() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Give(1), Op::Settle]);
+    let part = world.add_part(0, None, Some(2)).expect("it leads");
+    world.run(&[Op::Settle]);
+    let other = LeadRequest::Cancel(WorkId(2));
+    assert_eq!(world.lead(0, &other), Err(LeadRefusal::NoPart { part: WorkId(2) }), "it is bravo's");
+    assert_eq!(world.cancel_part(0, 0), Ok(part));
+    world.run(&[Op::Settle, Op::Crash(2), Op::Settle]);
+    assert_eq!((world.current("charlie"), world.queue("charlie")), (None, vec![]));
+    let over = LeadRefusal::PartOver { part, end: TaskEnd::Cancelled };
+    assert_eq!(world.cancel_part(0, 0), Err(over));
+    assert_eq!(world.await_parts(0), Ok(vec![part]), "it was not told yet");
+    world.run(&[Op::Finish(0), Op::Settle]);
+    assert!(world.recap("alpha").contains(": cancelled"), "{}", world.recap("alpha"));
+}
+
+#[test]
+fn what_a_lead_may_not_is_refused_with_a_sentence() {
+    let mut world = World::new();
+    let add = |text: &str, needs: &str, to: Option<AgentName>| LeadRequest::Add {
+        text: text.to_owned(),
+        to,
+        needs: if needs.is_empty() { Needs::default() } else { Needs::parse(needs).expect("needs") },
+        after: Vec::new(),
+        check: None,
+    };
+    assert_eq!(world.lead(0, &add("x", "", None)), Err(LeadRefusal::NoTask), "it has no task");
+    world.run(&[Op::Give(0), Op::Settle]);
+    let (bravo, charlie) = (world.name(1), world.name(2));
+    let own = crate::spec::Permissions::WorkspaceWrite;
+    let nobody = AgentName::new("delta").expect("a good name");
+    for (request, refusal) in [
+        (add(" ", "", None), LeadRefusal::Empty),
+        (add("x", "full", None), LeadRefusal::MoreRights { own }),
+        (add("x", "", Some(bravo)), LeadRefusal::MoreRights { own }),
+        (add("x", "rust", Some(charlie.clone())), LeadRefusal::Lacks { agent: charlie.clone() }),
+        (add("x", "rust", None), LeadRefusal::Nobody { needs: "rust".to_owned() }),
+        (
+            add("x", "", Some(nobody.clone())),
+            LeadRefusal::NoAgent { agent: nobody, others: vec![world.name(0), charlie] },
+        ),
+    ] {
+        assert!(refusal.to_string().ends_with('.'), "{refusal}");
+        assert_eq!(world.lead(0, &request), Err(refusal));
+    }
+    let part = world.lead(0, &add("the same", "", None)).expect("it leads");
+    assert_eq!(world.lead(0, &add("the same", "", None)), Ok(part), "a call that is repeated adds nothing");
+    for index in 1..OPEN_PARTS_MAX {
+        let text = format!("part {index}");
+        let request =
+            LeadRequest::Add { text, to: None, needs: Needs::default(), after: vec![], check: None };
+        world.lead(0, &request).expect("there is room");
+    }
+    assert_eq!(world.lead(0, &add("one more", "", None)), Err(LeadRefusal::TooManyOpen));
+}
+
+#[test]
+fn no_part_is_added_once_the_budget_is_spent() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    for _ in 0..3 {
+        world.add_part(0, None, Some(2)).expect("it leads");
+        world.run(&[Op::Settle, Op::Finish(2), Op::Settle]);
+    }
+    let refused = world.add_part(0, None, None).expect_err("it is spent");
+    assert_eq!(
+        refused.to_string().split(". ").next(),
+        Some("The parts of your task have cost $1.02 of the $1.00 that they may")
+    );
+    world.run(&[Op::AwaitParts(0), Op::Finish(0), Op::Settle]);
+    assert!(world.recap("alpha").contains("$0.34"), "{}", world.recap("alpha"));
+}
+
+#[test]
+fn a_part_that_waits_in_vain_is_cancelled_and_its_lead_told() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    let first = world.add_part(0, None, Some(2)).expect("it leads");
+    let second = world.add_part(0, Some(0), None).expect("it leads");
+    world.run(&[Op::Settle, Op::AwaitParts(0), Op::Finish(0), Op::Fail(2), Op::Settle]);
+    assert_eq!(world.current("alpha"), Some(1));
+    let recap = world.recap("alpha");
+    assert!(recap.contains(&format!("#{first} (charlie): failed")), "{recap}");
+    assert!(recap.contains(&format!("#{second}: cancelled")), "{recap}");
+}
+
+#[test]
+fn parts_of_a_removed_lead_end_with_it() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    world.add_part(0, None, Some(2)).expect("it leads");
+    world.run(&[Op::Settle, Op::AwaitParts(0), Op::Finish(0), Op::Settle, Op::Remove(0), Op::Settle]);
+    world.run(&[Op::Crash(2), Op::Settle]);
+    assert_eq!((world.current("charlie"), world.board.leads.len()), (None, 0));
+    world.is_settled();
+}
