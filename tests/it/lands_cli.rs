@@ -40,7 +40,7 @@ const AUTHOR: Scenario = Scenario::Acts {
 const REVIEWER: Scenario = Scenario::Acts {
     turns: &[
         Act::Herder("review_diff", "{}"),
-        Act::Herder("review_reject", r#"{"why":"Say why in a file named reason."}"#),
+        Act::Herder("review_reject", r#"{"reason":"Say why in a file named reason."}"#),
         Act::Says("It is rejected."),
         Act::Herder("review_accept", "{}"),
         Act::Says("It is accepted."),
