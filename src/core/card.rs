@@ -10,7 +10,7 @@ use super::file::KeptFile;
 use super::id::{AgentName, NetworkName, SessionId, WorkId};
 use super::outcome::{Category, Usage};
 use super::review::ReviewOf;
-use super::spec::{AgentSpec, Permissions};
+use super::spec::{AgentSpec, Permissions, Rights};
 use super::time::Timestamp;
 use super::work::TaskEnd;
 
@@ -224,10 +224,10 @@ pub struct Card {
     /// Number of the task that it is a part of; `None` if it is no part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkId>,
-    /// The permissions that an agent may have at most that gets it: those of the agent that added it as a part of its own
+    /// The rights that an agent may have at most that gets it: those of the agent that added it as a part of its own
     /// task. A person who assigns it to another agent lifts the bound.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub most: Option<Permissions>,
+    pub most: Option<Rights>,
     /// Depth of the split; 0 for a task that is no part.
     #[serde(skip_serializing_if = "is_zero")]
     pub depth: u8,
@@ -305,13 +305,13 @@ impl Card {
     pub fn is_for(&self, spec: &AgentSpec) -> bool {
         self.needs.are_met_by(spec)
             && (self.check.is_none() || spec.repository.is_some())
-            && self.is_within(spec.permissions)
+            && self.is_within(spec.rights())
     }
 
-    /// Returns true if an agent with these permissions may get the task, whatever it needs.
+    /// Returns true if an agent with these rights may get the task, whatever it needs.
     #[must_use]
-    pub fn is_within(&self, permissions: Permissions) -> bool {
-        self.most.is_none_or(|most| permissions <= most)
+    pub fn is_within(&self, rights: Rights) -> bool {
+        self.most.is_none_or(|most| rights.are_within(most))
     }
 
     /// Returns the card for a part of the task that has this card.

@@ -94,7 +94,8 @@ impl PartResult {
         if !spent.is_none() {
             line.push_str(&format!("; ${:.2}, {} tokens", spent.dollars(), spent.tokens));
         }
-        let note = cut::one_line(&note.to_string(), NOTE_MAX);
+        // Its words cannot end the quotation.
+        let note = cut::one_line(&note.to_string(), NOTE_MAX).replace('"', "'");
         if !note.is_empty() {
             line.push_str(&format!("; its words: \"{note}\""));
         }
@@ -137,6 +138,9 @@ pub struct Leading {
     /// The results of the last wait, until a session that was told them has ended well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<Arc<PartResult>>,
+    /// True if a person has denied a session of the task something before it was set aside.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub denied: bool,
     /// Parts whose results have been told.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub given: BTreeSet<WorkId>,
@@ -195,6 +199,8 @@ pub enum LeadRefusal {
     NoTask,
     /// The task is being cancelled with its parts.
     Ending,
+    /// A person has denied the task's agent something, which no other agent is to do for it.
+    Denied,
     /// The task is a part of a part.
     TooDeep,
     /// The text of the part is empty.
@@ -248,7 +254,7 @@ pub enum LeadRefusal {
     },
     /// The agent, or any that the part needs, may do more than its lead.
     MoreRights {
-        /// The lead's own permissions.
+        /// The permissions that it may have at most.
         own: Permissions,
     },
     /// No agent has what the part needs.
@@ -275,6 +281,11 @@ impl fmt::Display for LeadRefusal {
                 )
             }
             Self::Ending => write!(f, "Your task is being cancelled, and its parts with it. End your turn."),
+            Self::Denied => write!(
+                f,
+                "Something that your task asked for was denied, and no other agent is to do it instead. Go on without it yourself, or \
+                 end the task with task_blocked."
+            ),
             Self::TooDeep => write!(
                 f,
                 "Your task is a part of a part already (depth {DEPTH_MAX}), so it gets no parts of its own. Do it yourself, or \
@@ -322,12 +333,12 @@ impl fmt::Display for LeadRefusal {
             }
             Self::Lacks { agent } => write!(
                 f,
-                "{agent} lacks what the part needs: the permissions or tags in `needs`, or a repository for its `check`. Name \
-                 another agent, or leave `agent` out."
+                "{agent} lacks what the part needs: the permissions or tags in `needs`. Name another agent, or leave `agent` out."
             ),
             Self::MoreRights { own } => write!(
                 f,
-                "That asks for more than you may do yourself ({}): parts go to agents that may do as much as you, or less.",
+                "That asks for more than you may do yourself ({}, and no fewer questions): parts go to agents that may do as much \
+                 as you, or less.",
                 own.word()
             ),
             Self::Nobody { needs } => write!(

@@ -134,6 +134,42 @@ pub enum Autonomy {
     Strict,
 }
 
+impl Autonomy {
+    /// Returns the order in which agents are asked less.
+    const fn rank(self) -> u8 {
+        match self {
+            Self::Strict => 0,
+            Self::Human => 1,
+            Self::Full => 2,
+        }
+    }
+}
+
+/// The settings that bound what an agent does without being asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rights {
+    /// Permissions of the agent.
+    pub permissions: Permissions,
+    /// The authority that answers its requests for more.
+    pub autonomy: Autonomy,
+}
+
+impl Rights {
+    /// Returns true if an agent with these rights may do nothing that one with the other rights may not.
+    #[must_use]
+    pub fn are_within(self, most: Self) -> bool {
+        self.permissions <= most.permissions && self.autonomy.rank() <= most.autonomy.rank()
+    }
+
+    /// Returns the rights that both have.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let autonomy =
+            if self.autonomy.rank() <= other.autonomy.rank() { self.autonomy } else { other.autonomy };
+        Self { permissions: self.permissions.min(other.permissions), autonomy }
+    }
+}
+
 /// A row of the pattern table of a [`Runtime::Command`], which maps a line on stderr to the category of the failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
@@ -252,6 +288,12 @@ fn is_zero(dollars: &f64) -> bool {
 }
 
 impl AgentSpec {
+    /// Returns the settings that bound what the agent does without being asked.
+    #[must_use]
+    pub fn rights(&self) -> Rights {
+        Rights { permissions: self.permissions, autonomy: self.autonomy }
+    }
+
     /// Returns true if an agent that was configured as `old` can still resume its conversation with this configuration.
     /// A conversation depends on runtime and folder, and with Claude Code, which keeps its first instructions, also on
     /// those.

@@ -321,7 +321,6 @@ impl Tool {
                     "agent": text("The agent that gets it, as task_list names them; the next idle one if left out."),
                     "needs": text("What an agent needs to get it: tags, and permissions, separated by commas."),
                     "after": parts("Numbers of parts that have to be done before."),
-                    "check": text("A command that has to succeed in its folder before it counts as done, e.g. \"make test\"."),
                 }),
                 vec!["text"],
             ),

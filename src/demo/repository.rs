@@ -39,7 +39,10 @@ const AUTHOR: [(&str, &str); 4] = [
 /// # Errors
 /// git is not installed or is too old, or the disk refuses.
 pub(super) fn make(path: &Path) -> io::Result<Repository> {
-    if !path.join(".git").is_dir() {
+    // A demo that was killed may have left one without a commit.
+    let is_made =
+        path.join(".git").is_dir() && git(path, &["rev-parse", "--quiet", "--verify", "HEAD"]).is_ok();
+    if !is_made {
         std::fs::create_dir_all(path)?;
         std::fs::write(path.join(PROGRAM), PROGRAMS[0])?;
         std::fs::write(path.join(CHECK), CHECK_TEXT)?;

@@ -252,6 +252,10 @@ fn in_view(view: &View, work: WorkId) -> Option<Mark> {
     if view.agent.current.as_ref().is_some_and(|current| current.id == work) {
         return Some(Mark::Running);
     }
+    // A task that waits for its parts goes on.
+    if view.agent.board.parked().any(|parked| parked.work.id == work) {
+        return Some(Mark::Running);
+    }
     view.agent.queue.iter().any(|queued| queued.id == work).then_some(Mark::Queued)
 }
 

@@ -19,11 +19,13 @@ pub(super) fn awaited(agent: &mut Agent, session: SessionId, task: WorkId, parts
 /// Sets a task aside until its parts are over. The session that had it is over, well or not.
 pub(super) fn parked(agent: &mut Agent, session: SessionId, task: WorkId, parts: &[WorkId]) {
     let Some(work) = agent.current.take_if(|work| work.id == task) else { return };
+    let is_denied = agent.is_refused(task);
     agent.unfinished.take_if(|unfinished| unfinished.work == task);
     agent.timed_out.take_if(|timed_out| *timed_out == task);
     agent.starved.take_if(|starved| *starved == task);
     let lead = agent.board.leads.entry(task).or_default();
     lead.asked = None;
+    lead.denied = is_denied;
     lead.told.clear();
     lead.parked = Some(Box::new(ParkedTask { work, session, parts: parts.to_vec() }));
 }

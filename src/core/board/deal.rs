@@ -280,8 +280,8 @@ fn suffices(agent: &Agent, work: &Work) -> bool {
     agent.spec.as_ref().is_some_and(|spec| work.card().is_for(spec))
 }
 
-fn is_within(agent: &Agent, work: &Work) -> bool {
-    agent.spec.as_ref().is_some_and(|spec| work.card().is_within(spec.permissions))
+pub(super) fn is_within(agent: &Agent, work: &Work) -> bool {
+    agent.spec.as_ref().is_some_and(|spec| work.card().is_within(spec.rights()))
 }
 
 fn has_tried(name: &AgentName, work: &Work) -> bool {

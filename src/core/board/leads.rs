@@ -20,6 +20,7 @@ use crate::dealings::News;
 use crate::id::{AgentName, SessionId, WorkId};
 use crate::input::Input;
 use crate::lead::{ABOUT_MAX, LeadRefusal, OPEN_PARTS_MAX, PARTS_EVER_MAX, PartResult};
+use crate::spec::{Permissions, Rights};
 use crate::time::Timestamp;
 use crate::work::{Actor, TaskEnd, Work, WorkKind};
 
@@ -30,6 +31,9 @@ pub struct LedPart {
     pub id: WorkId,
     /// The beginning of its text.
     pub about: String,
+    /// The agent that it was added for; `None`: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<AgentName>,
     /// The lead or person that cancelled it; `None` if nobody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<Actor>,
@@ -59,6 +63,20 @@ impl LedTask {
         self.parts.iter().filter(|part| part.result.is_none())
     }
 
+    /// Returns the parts that are open, or have a result that the task's agent was not told; at most [`OPEN_PARTS_MAX`]. Of
+    /// one that was cancelled it is told only if it has waited for it.
+    #[must_use]
+    pub fn untold(&self, agent: &Agent, task: WorkId) -> Vec<WorkId> {
+        let leading = agent.board.leads.get(&task);
+        let is_untold = |part: &&LedPart| {
+            part.result.as_ref().is_none_or(|result| {
+                result.end != TaskEnd::Cancelled
+                    && !leading.is_some_and(|leading| leading.given.contains(&part.id))
+            })
+        };
+        self.parts.iter().filter(is_untold).map(|part| part.id).take(OPEN_PARTS_MAX).collect()
+    }
+
     /// Returns the part with this number.
     #[must_use]
     pub fn part(&self, id: WorkId) -> Option<&LedPart> {
@@ -85,8 +103,6 @@ pub enum LeadRequest {
         needs: Needs,
         /// Parts that must be done before.
         after: Vec<WorkId>,
-        /// Command that must succeed before it is done.
-        check: Option<Box<str>>,
     },
     /// Cancels a part.
     Cancel(WorkId),
@@ -117,8 +133,8 @@ impl Board {
         }
         let mut draft = Draft::new(self, now);
         let part = match request {
-            LeadRequest::Add { text, to, needs, after, check } => {
-                if let Some(known) = self.known_part(task.id, text, everybody) {
+            LeadRequest::Add { text, to, needs, after } => {
+                if let Some(known) = self.known_part(task.id, text, to.as_ref(), everybody) {
                     return Ok((Vec::new(), known));
                 }
                 self.takes_part(agent, task, text, everybody)?;
@@ -126,9 +142,8 @@ impl Board {
                     priority: task.card().priority,
                     needs: needs.clone(),
                     after: self.before(task.id, after)?,
-                    check: check.clone(),
                     parent: Some(task.id),
-                    most: agent.spec.as_ref().map(|spec| spec.permissions),
+                    most: most(agent, task),
                     depth: task.card().depth.saturating_add(1),
                     thread: task.card().thread.clone(),
                     ..Card::default()
@@ -136,7 +151,7 @@ impl Board {
                 let (kind, by, card) = (WorkKind::Task, Actor::agent(name), Some(Box::new(card)));
                 let mut work =
                     Work { id: WorkId::default(), kind, text: text.clone(), by, at: now, attempts: 0, card };
-                somebody_fits(agent, to.as_ref(), &work, everybody)?;
+                somebody_fits(to.as_ref(), &work, everybody)?;
                 work.id = fresh();
                 let id = work.id;
                 let (agent, work, to) = (name.clone(), Arc::new(work), to.clone());
@@ -151,8 +166,8 @@ impl Board {
         Ok((draft.events, part))
     }
 
-    /// Returns the parts that a task of an agent is to wait for: those that are named, or all. At least one of them is open,
-    /// or has a result that the agent was not told.
+    /// Returns the parts that a task of an agent is to wait for: those that are named, or all, at most [`OPEN_PARTS_MAX`].
+    /// Each of them is open, or has a result that the agent was not told.
     ///
     /// # Errors
     /// The refusal, for the model.
@@ -179,8 +194,8 @@ impl Board {
         };
         let is_new = |part: &&LedPart| part.result.is_none() || !given(part.id);
         let is_named = |part: &&LedPart| named.is_empty() || named.contains(&part.id);
-        let parts: Vec<WorkId> =
-            led.parts.iter().filter(is_named).filter(is_new).map(|part| part.id).collect();
+        let parts = led.parts.iter().filter(is_named).filter(is_new).map(|part| part.id);
+        let parts: Vec<WorkId> = parts.take(OPEN_PARTS_MAX).collect();
         if parts.is_empty() { Err(LeadRefusal::NothingOpen) } else { Ok(parts) }
     }
 
@@ -220,14 +235,20 @@ impl Board {
         spent
     }
 
-    /// Returns the open part of a task that has this text.
-    fn known_part(&self, task: WorkId, text: &str, everybody: &Everybody<'_>) -> Option<WorkId> {
+    /// Returns the open part of a task that has this text, for the same agent.
+    fn known_part(
+        &self,
+        task: WorkId,
+        text: &str,
+        to: Option<&AgentName>,
+        everybody: &Everybody<'_>,
+    ) -> Option<WorkId> {
         let same = |work: &Work| work.card().parent == Some(task) && work.text == text;
         let of_agents = everybody.iter().flat_map(|(_, agent)| agent.all_works());
         let works = of_agents.chain(self.tasks.values().map(|boarded| &*boarded.work));
         let known = works.filter(|work| same(work)).map(|work| work.id);
         let led = self.leads.get(&task)?;
-        known.into_iter().find(|known| led.open().any(|part| part.id == *known))
+        known.into_iter().find(|known| led.open().any(|part| part.id == *known && part.to.as_ref() == to))
     }
 
     /// Checks that a task can get one more part.
@@ -238,6 +259,9 @@ impl Board {
         text: &str,
         everybody: &Everybody<'_>,
     ) -> Result<(), LeadRefusal> {
+        if agent.is_refused(task.id) {
+            return Err(LeadRefusal::Denied);
+        }
         if task.card().depth >= DEPTH_MAX {
             return Err(LeadRefusal::TooDeep);
         }
@@ -255,10 +279,18 @@ impl Board {
                 return Err(LeadRefusal::TooManyEver);
             }
         }
-        let budget = agent.spec.as_ref().map_or(0.0, |spec| spec.lead_budget_usd);
-        let spent = self.spent_by_parts(task.id, everybody);
-        if budget > 0.0 && spent.dollars() >= budget {
-            return Err(LeadRefusal::BudgetSpent { spent, budget });
+        // What a part's own parts cost is its lead's as well.
+        let above = self.leads.iter().find(|(_, led)| led.part(task.id).is_some());
+        let above = above.and_then(|(above, led)| {
+            let lead = everybody.iter().find(|(name, _)| **name == led.agent)?.1;
+            Some((*above, lead))
+        });
+        for (led, lead) in std::iter::once((task.id, agent)).chain(above) {
+            let budget = lead.spec.as_ref().map_or(0.0, |spec| spec.lead_budget_usd);
+            let spent = self.spent_by_parts(led, everybody);
+            if budget > 0.0 && spent.dollars() >= budget {
+                return Err(LeadRefusal::BudgetSpent { spent, budget });
+            }
         }
         if self.tasks.len() >= BOARD_MAX {
             return Err(LeadRefusal::BoardFull);
@@ -381,7 +413,13 @@ impl Board {
             let led = self.leads.entry(parent).or_insert_with(new);
             if led.part(work.id).is_none() {
                 let about = cut::excerpt(&work.text, ABOUT_MAX);
-                led.parts.push(LedPart { id: work.id, about, cancelled: None, result: None });
+                led.parts.push(LedPart {
+                    id: work.id,
+                    about,
+                    to: to.cloned(),
+                    cancelled: None,
+                    result: None,
+                });
             }
         }
         self.queue(work, to.cloned(), at);
@@ -428,9 +466,10 @@ impl Board {
 
     /// Notes the end of a part, or that it is open again.
     pub(super) fn note_led(&mut self, parent: WorkId, part: WorkId, result: Option<PartResult>) {
+        let is_led = self.tasks.get(&parent).is_some_and(|boarded| self.is_led(&boarded.work));
         if let Some(Boarded { work, place: Place::Split { parts, .. }, .. }) = self.tasks.get_mut(&parent)
             && parts.iter().any(|known| known.id == part)
-            && let Some(result) = result.as_ref().filter(|_| work.card().most.is_some())
+            && let Some(result) = result.as_ref().filter(|_| is_led)
         {
             // A part that was split costs what its pieces do.
             Arc::make_mut(work).card_mut().spent.join(result.outcome.spent);
@@ -477,6 +516,13 @@ pub(super) fn lift(work: &mut Work, by: &Actor) {
     }
 }
 
+/// Returns the rights that an agent may have at most that gets a part of the task: those of its lead, and no more than the
+/// lead's own task allows.
+fn most(lead: &Agent, task: &Work) -> Option<Rights> {
+    let own = lead.spec.as_ref()?.rights();
+    Some(task.card().most.map_or(own, |most| most.and(own)))
+}
+
 /// Returns the task of an agent's session that can have parts.
 fn led_task(agent: &Agent, session: SessionId) -> Result<&Work, LeadRefusal> {
     if !agent.spec.as_ref().is_some_and(|spec| spec.leads) {
@@ -488,25 +534,16 @@ fn led_task(agent: &Agent, session: SessionId) -> Result<&Work, LeadRefusal> {
 }
 
 /// Checks that a part is for an agent that may do as much as its lead, or less, and that there is one.
-fn somebody_fits(
-    lead: &Agent,
-    to: Option<&AgentName>,
-    work: &Work,
-    everybody: &Everybody<'_>,
-) -> Result<(), LeadRefusal> {
-    let own = lead.spec.as_ref().map(|spec| spec.permissions).unwrap_or_default();
+fn somebody_fits(to: Option<&AgentName>, work: &Work, everybody: &Everybody<'_>) -> Result<(), LeadRefusal> {
+    let own = work.card().most.map_or_else(Permissions::default, |most| most.permissions);
     if work.card().needs.permissions.is_some_and(|needed| needed > own) {
         return Err(LeadRefusal::MoreRights { own });
     }
-    let within = |agent: &Agent| {
-        super::deal::takes_more(agent) && agent.spec.as_ref().is_some_and(|spec| spec.permissions <= own)
-    };
+    let within = |agent: &Agent| super::deal::takes_more(agent) && super::deal::is_within(agent, work);
     let fits = |agent: &Agent| Board::would_do(agent, work);
     let Some(to) = to else {
-        let mut words = vec![work.card().needs.words()];
-        words.extend(work.card().check.is_some().then(|| "a repository".to_owned()));
-        words.retain(|word| !word.is_empty());
-        let needs = if words.is_empty() { "nothing".to_owned() } else { words.join(",") };
+        let words = work.card().needs.words();
+        let needs = if words.is_empty() { "nothing".to_owned() } else { words };
         let anybody = everybody.iter().any(|(_, agent)| fits(agent));
         return if anybody { Ok(()) } else { Err(LeadRefusal::Nobody { needs }) };
     };

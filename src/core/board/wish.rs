@@ -173,13 +173,13 @@ fn fitting(text: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the parts of a task as tasks of their own.
+/// Returns the parts of a task as tasks of their own. Those of a part that an agent has added are its, too.
 pub(super) fn parts_of(work: &Work, cuts: &[Cut], by: &Actor, now: Timestamp) -> Vec<Arc<Work>> {
     let part = |cut: &Cut| Work {
         id: cut.id,
         kind: WorkKind::Task,
         text: cut.text.clone(),
-        by: by.clone(),
+        by: if work.by.is_agent() { work.by.clone() } else { by.clone() },
         at: now,
         attempts: 0,
         card: Some(Box::new(work.card().of_part(work.id))),

@@ -342,7 +342,8 @@ pub(super) fn drop_idle(draft: &mut Draft<'_>) {
         return;
     }
     let removed = agent.phase == Phase::Removed;
-    let held = |id| agent.current.iter().chain(&agent.queue).any(|work| work.id == id);
+    let parked = || agent.board.parked().map(|parked| &parked.work);
+    let held = |id| agent.current.iter().chain(&agent.queue).chain(parked()).any(|work| work.id == id);
     let idle: Vec<AskId> =
         agent.asks.iter().filter(|ask| removed || !held(ask.work)).map(|ask| ask.id).collect();
     for ask in idle {

@@ -99,12 +99,11 @@ pub(super) fn overdue(draft: &mut Draft<'_>) {
 /// Hands the tasks from the board back when the agent is removed, except work for which a person denied permission.
 pub(super) fn left(draft: &mut Draft<'_>, by: &Actor) {
     let agent = draft.agent();
-    let refused = agent.refused();
     let back = |work: &&Work| {
         work.kind == WorkKind::Task
             && work.card().came.is_some()
             && work.card().review.is_none()
-            && Some(work.id) != refused
+            && !agent.is_refused(work.id)
     };
     let works = agent.all_works().filter(back);
     let tasks: Vec<WorkId> = works.map(|work| work.id).collect();
@@ -143,24 +142,26 @@ impl Agent {
             | Phase::Waiting { .. }
             | Phase::Removed => (None, false),
         };
-        let kept = self.held().filter(|_| keeps).map(|work| work.id).or(self.refused());
+        let kept = self.held().filter(|_| keeps).map(|work| work.id);
         let since = since.filter(|_| !policy.reassign_after.is_zero());
         // A task that is called done waits for its check here.
         let is_open = |work: &&Work| {
             work.kind == WorkKind::Task && work.card().review.is_none() && !self.is_claimed(work.id)
         };
-        let tasks = self.queue.iter().filter(is_open).filter(move |work| Some(work.id) != kept);
+        let tasks = self.queue.iter().filter(is_open);
+        let tasks = tasks.filter(move |work| Some(work.id) != kept && !self.is_refused(work.id));
         tasks.filter_map(move |work| {
             let came = work.card().came.unwrap_or(work.at);
             Some((work.id, since?.max(came).after(policy.reassign_after)))
         })
     }
 
-    /// Returns the work whose last permission request a person denied. It must not get that permission through another
-    /// agent.
-    fn refused(&self) -> Option<WorkId> {
-        let unfinished = self.unfinished.as_ref()?;
-        (unfinished.denied == Some(Denial::Kept)).then_some(unfinished.work)
+    /// Returns true if a person denied the last permission request of this work. It must not get that permission through
+    /// another agent.
+    pub(crate) fn is_refused(&self, work: WorkId) -> bool {
+        let unfinished = self.unfinished.as_ref().filter(|unfinished| unfinished.work == work);
+        unfinished.is_some_and(|unfinished| unfinished.denied == Some(Denial::Kept))
+            || self.board.leads.get(&work).is_some_and(|lead| lead.denied)
     }
 
     /// Returns the time at which the first task has waited too long for an agent that cannot continue, and the next

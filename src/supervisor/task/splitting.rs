@@ -38,7 +38,8 @@ impl Supervisor<'_> {
         });
     }
 
-    /// Returns the open parts of the current task. They are only looked for if the decision on the input depends on them.
+    /// Returns the parts of the current task that are open, or whose results its agent was not told. They are only looked for
+    /// if the decision on the input depends on them.
     pub(super) fn open_parts(&self, input: &Input) -> Vec<WorkId> {
         let ends = matches!(
             input,
@@ -47,7 +48,7 @@ impl Supervisor<'_> {
         let Some(work) = self.agent.current.as_ref().filter(|_| ends) else { return Vec::new() };
         let board = self.shared.board.read().unwrap_or_else(PoisonError::into_inner);
         let led = board.leads.get(&work.id);
-        led.into_iter().flat_map(|led| led.open()).map(|part| part.id).collect()
+        led.map(|led| led.untold(&self.agent, work.id)).unwrap_or_default()
     }
 
     /// Returns true if another agent has more permissions and is able to do the current task. It is only looked for if

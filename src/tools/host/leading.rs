@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Arguments, Caller, Host, Told, counted};
 use crate::core::agent::Agent;
 use crate::core::board::{Boarded, LeadRequest, LedPart, LedTask, Place};
-use crate::core::card::{AFTER_MAX, CHECK_MAX, Needs};
+use crate::core::card::{AFTER_MAX, Needs};
 use crate::core::id::{AgentName, WorkId};
 use crate::core::lead::{LeadRefusal, end_word};
 use crate::core::work::{Work, WorkKind};
@@ -53,10 +53,10 @@ pub(super) async fn add(host: &Host, caller: Caller<'_>, arguments: Arguments<'_
         })?,
         None => Needs::default(),
     };
-    let (after, check) = (numbers(arguments, "after")?, check(host, arguments)?);
+    let after = numbers(arguments, "after")?;
     counted(&host.0.parts, caller.agent)
         .map_err(|seconds| format!("You have added as many parts as you may for now. Wait {seconds} s."))?;
-    let request = LeadRequest::Add { text, to: to.clone(), needs, after, check };
+    let request = LeadRequest::Add { text, to: to.clone(), needs, after };
     let (part, is_new) = host.fleet().lead(caller.agent, caller.session, request).await?;
     let whom =
         to.map_or_else(|| "the next idle agent that has what it needs".to_owned(), |to| to.to_string());
@@ -69,24 +69,6 @@ pub(super) async fn add(host: &Host, caller: Caller<'_>, arguments: Arguments<'_
 
 fn nobody(name: &str) -> String {
     format!("\"{}\" is no name of an agent; task_list names them.", one_line(name, 60))
-}
-
-/// Parses the command of a part's check.
-fn check(host: &Host, arguments: Arguments<'_>) -> Result<Option<Box<str>>, String> {
-    let Some(check) = arguments.text("check")?.map(str::trim).filter(|check| !check.is_empty()) else {
-        return Ok(None);
-    };
-    if check.len() > CHECK_MAX || check.contains(char::is_control) {
-        return Err(format!(
-            "`check` has to be one line of at most {CHECK_MAX} bytes; put more into a script."
-        ));
-    }
-    if host.without_secrets(check) != check {
-        return Err(
-            "`check` has a secret in it, or characters that cannot be seen; write it without.".to_owned()
-        );
-    }
-    Ok(Some(check.into()))
 }
 
 /// Says what the parts of a task have cost so far.
@@ -115,10 +97,11 @@ pub(super) fn list(host: &Host, caller: Caller<'_>) -> Told {
         lines.push("Your task has no parts.".to_owned());
     }
     lines.push(spent(host, task, &view.agent));
-    let own = view.agent.spec.as_ref().map(|spec| spec.permissions).unwrap_or_default();
+    let own = view.agent.spec.as_ref().map(|spec| spec.rights());
     let others = views.iter().filter(|other| !other.agent.leaves() && !host.fleet().is_deserted(&other.name));
     let named = others.filter_map(|other| {
-        let spec = other.agent.spec.as_ref().filter(|spec| spec.permissions <= own)?;
+        let spec =
+            other.agent.spec.as_ref().filter(|spec| own.is_some_and(|own| spec.rights().are_within(own)))?;
         let tags = spec.tags.iter().map(String::as_str);
         let words: Vec<&str> = std::iter::once(spec.permissions.word()).chain(tags).collect();
         let folder = if spec.repository.is_some() { ", with a repository" } else { "" };

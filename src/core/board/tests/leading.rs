@@ -87,7 +87,6 @@ fn what_a_lead_may_not_is_refused_with_a_sentence() {
         to,
         needs: if needs.is_empty() { Needs::default() } else { Needs::parse(needs).expect("needs") },
         after: Vec::new(),
-        check: None,
     };
     assert_eq!(world.lead(0, &add("x", "", None)), Err(LeadRefusal::NoTask), "it has no task");
     world.run(&[Op::Give(0), Op::Settle]);
@@ -112,11 +111,56 @@ fn what_a_lead_may_not_is_refused_with_a_sentence() {
     assert_eq!(world.lead(0, &add("the same", "", None)), Ok(part), "a call that is repeated adds nothing");
     for index in 1..OPEN_PARTS_MAX {
         let text = format!("part {index}");
-        let request =
-            LeadRequest::Add { text, to: None, needs: Needs::default(), after: vec![], check: None };
+        let request = LeadRequest::Add { text, to: None, needs: Needs::default(), after: vec![] };
         world.lead(0, &request).expect("there is room");
     }
     assert_eq!(world.lead(0, &add("one more", "", None)), Err(LeadRefusal::TooManyOpen));
+}
+
+#[test]
+fn the_same_text_for_another_agent_is_another_part() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    let add = |to: Option<AgentName>| LeadRequest::Add {
+        text: "look at it".to_owned(),
+        to,
+        needs: Needs::default(),
+        after: Vec::new(),
+    };
+    let [anybody, charlie] = [None, Some(world.name(2))].map(|to| world.lead(0, &add(to)).expect("it leads"));
+    assert_ne!(anybody, charlie);
+    assert_eq!(world.lead(0, &add(Some(world.name(2)))), Ok(charlie));
+}
+
+#[test]
+fn a_result_that_came_before_the_wait_is_told() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    let part = world.add_part(0, None, Some(2)).expect("it leads");
+    world.run(&[Op::Settle, Op::Finish(2), Op::Settle]);
+    // The part is over before the session ends without a word.
+    world.run(&[Op::Finish(0), Op::Settle]);
+    assert_eq!((world.current("alpha"), world.parked("alpha")), (Some(1), vec![]));
+    assert!(world.recap("alpha").contains(&format!("#{part} (charlie): done")), "{}", world.recap("alpha"));
+    world.run(&[Op::Finish(0), Op::Settle]);
+    assert_eq!((world.current("alpha"), world.board.leads.len()), (None, 0), "it is told once");
+    world.is_settled();
+}
+
+#[test]
+fn what_a_parts_own_parts_cost_is_its_leads_as_well() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    world.add_part(0, None, Some(2)).expect("it leads");
+    world.run(&[Op::Settle]);
+    world.set_budget(2, 100.0);
+    world.run(&[Op::AwaitParts(0), Op::Finish(0), Op::Settle]);
+    for _ in 0..3 {
+        world.add_part(2, None, Some(0)).expect("a part leads as well");
+        world.run(&[Op::Settle, Op::Finish(0), Op::Settle]);
+    }
+    let refused = world.add_part(2, None, None).expect_err("alpha's budget is spent");
+    assert!(refused.to_string().contains("of the $1.00 that they may"), "{refused}");
 }
 
 #[test]

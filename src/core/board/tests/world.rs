@@ -369,7 +369,7 @@ impl World {
             return Err(Refusal::Deserted { agent: name.clone() });
         }
         let broader = self.broader(name);
-        let parts = self.open_parts(name);
+        let parts = self.untold_parts(name);
         let agent = self.agents.get_mut(name).expect("it is there");
         let context = Context {
             now: self.now,

@@ -9,7 +9,7 @@ use herder::core::event::Event;
 use herder::core::id::{SessionId, WorkId};
 use herder::core::lead::{PartOutcome, PartResult};
 use herder::core::review::{Landed, Proof};
-use herder::core::spec::{AgentSpec, Permissions, Runtime};
+use herder::core::spec::{AgentSpec, Autonomy, Permissions, Rights, Runtime};
 use herder::core::work::{Actor, TaskEnd, Work, WorkKind};
 use herder::journal::FleetEvent;
 
@@ -55,8 +55,12 @@ pub(super) fn events() -> Vec<Event> {
 
 pub(super) fn fleet() -> Vec<FleetEvent> {
     let (task, part, spark) = (WorkId(30), WorkId(31), agent("spark"));
-    let card =
-        Card { parent: Some(task), depth: 1, most: Some(Permissions::WorkspaceWrite), ..Card::default() };
+    let card = Card {
+        parent: Some(task),
+        depth: 1,
+        most: Some(Rights { permissions: Permissions::WorkspaceWrite, autonomy: Autonomy::Human }),
+        ..Card::default()
+    };
     let by = Actor::agent(&spark);
     let added = Work { by: by.clone(), card: Some(Box::new(card)), ..work(31, WorkKind::Task) };
     let added = |to| BoardEvent::PartAdded { agent: spark.clone(), work: Arc::new(added.clone()), to };

@@ -24,7 +24,6 @@ impl World {
             to: to.map(|index| self.name(index)),
             needs: Needs::default(),
             after,
-            check: None,
         };
         self.lead(agent, &request)
     }
@@ -76,11 +75,18 @@ impl World {
         Ok(parts)
     }
 
-    /// Returns the open parts of an agent's current task.
-    pub(super) fn open_parts(&self, name: &AgentName) -> Vec<WorkId> {
-        let current = self.agents[name].current.as_ref();
-        let led = current.and_then(|work| self.board.leads.get(&work.id));
-        led.into_iter().flat_map(|led| led.open()).map(|part| part.id).collect()
+    /// Returns the parts of an agent's current task that are open, or whose results it was not told.
+    pub(super) fn untold_parts(&self, name: &AgentName) -> Vec<WorkId> {
+        let agent = &self.agents[name];
+        let led = agent.current.as_ref().and_then(|work| Some((self.board.leads.get(&work.id)?, work.id)));
+        led.map(|(led, task)| led.untold(agent, task)).unwrap_or_default()
+    }
+
+    /// Sets what an agent's parts may cost.
+    pub(in crate::board::tests) fn set_budget(&mut self, agent: usize, dollars: f64) {
+        let name = self.name(agent);
+        let spec = self.agents.get_mut(&name).and_then(|agent| agent.spec.as_mut()).expect("it has one");
+        spec.lead_budget_usd = dollars;
     }
 
     /// Returns the tasks of an agent that wait for parts.
