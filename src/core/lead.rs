@@ -337,8 +337,8 @@ impl fmt::Display for LeadRefusal {
             ),
             Self::MoreRights { own } => write!(
                 f,
-                "That asks for more than you may do yourself ({}, and no fewer questions): parts go to agents that may do as much \
-                 as you, or less.",
+                "That goes beyond what you may do yourself: parts go to agents with at most your permissions ({}) that are asked at \
+                 least as often as you.",
                 own.word()
             ),
             Self::Nobody { needs } => write!(

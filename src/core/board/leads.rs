@@ -279,7 +279,7 @@ impl Board {
                 return Err(LeadRefusal::TooManyEver);
             }
         }
-        // What a part's own parts cost is its lead's as well.
+        // The usage of a part's own parts counts against its lead's budget, too.
         let above = self.leads.iter().find(|(_, led)| led.part(task.id).is_some());
         let above = above.and_then(|(above, led)| {
             let lead = everybody.iter().find(|(name, _)| **name == led.agent)?.1;

@@ -124,7 +124,7 @@ async fn a_lead_waits_for_its_parts_over_a_herder_that_is_killed_and_is_told_the
     let told = spark.is_refused("task_wait", json!({})).await;
     assert!(told.contains("no part to wait for"), "{told}");
     let told = spark.is_refused("task_add", json!({ "text": "do it all", "agent": "root" })).await;
-    assert!(told.contains("more than you may do yourself (workspace-write)"), "{told}");
+    assert!(told.contains("at most your permissions (workspace-write)"), "{told}");
     let told = spark.is_refused("task_add", json!({ "text": "port it", "needs": "rust" })).await;
     assert!(
         told.contains("No agent that may do as much as you, or less, has what the part needs (rust)"),
