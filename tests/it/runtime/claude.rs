@@ -188,9 +188,13 @@ async fn a_flood_of_lines_is_a_handful_of_reports() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut what = agent(&["claude-flood", "--lines", "20000"], folder.path());
     edit(&mut what, |spec| spec.relay = Relay::All);
+    let began = std::time::Instant::now();
     let (outcome, signals, words) = run(what).await;
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("20000 lines")));
-    assert!(signals.len() + words.len() < 40, "{} signals, {} words", signals.len(), words.len());
+    // A few at the beginning and the end, and a few each second, however slow the machine is.
+    let most = 20 + 5 * (began.elapsed().as_secs() + 1);
+    let (signals, words) = (signals.len() as u64, words.len() as u64);
+    assert!(signals + words < most, "{signals} signals, {words} words, {most}");
     assert!(words.iter().all(|words| words.len() < 40_000));
     assert!(words[0].starts_with("line 0 ") && words.last().is_some_and(|last| last.contains("line 19999 ")));
 }
