@@ -818,6 +818,7 @@ refusal-not-as-reviewed = Aufgabe { $task } hat sich seit der Durchsicht geände
 refusal-being-merged = Aufgabe { $task } ist von { $by } angenommen und wird gerade zusammengeführt.
 refusal-task-moving = Aufgabe { $task } ist gerade zwischen dem Brett und einem Agenten unterwegs. In einer Sekunde noch einmal fragen.
 refusal-deserted = herder hat die Aufsicht über **{ $agent }** nach internen Fehlern aufgegeben, wie in #alerts steht. Bis herder neu gestartet ist, lässt sich daran nichts ändern.
+refusal-awaits-parts = Aufgabe { $task } von **{ $agent }** wartet auf ihre Teile, die `task show { $task }` nennt: brich diese ab oder weise sie zu, oder gib sie mit `task cancel { $task }` samt allen Teilen auf.
 refusal-nothing-to-check = **{ $agent }** hat kein Repository, in dem die Prüfung einer Aufgabe laufen könnte. Gib die Aufgabe einem Agenten mit Repository oder lass `check=` weg.
 refusal-task-kept = Aufgabe { $task } wartet schon auf **{ $agent }**.
 refusal-task-is-split = Aufgabe { $task } wird in Teilen erledigt. `!task show { $task }` nennt sie: diese zuweisen, teilen oder abbrechen, oder alles zusammen abbrechen.

@@ -868,6 +868,7 @@ refusal-not-as-reviewed = Task { $task } has changed since its review, and nothi
 refusal-being-merged = Task { $task } is accepted by { $by }, and is being merged.
 refusal-task-moving = Task { $task } is on its way between the board and an agent at this moment. Ask again in a second.
 refusal-deserted = herder has given up supervising **{ $agent }** after faults inside it, as #alerts was told. Nothing of it can be changed until herder is started again.
+refusal-awaits-parts = Task { $task } of **{ $agent }** waits for its parts, which `task show { $task }` lists: cancel or assign those, or give it up with all of them by `task cancel { $task }`.
 refusal-nothing-to-check = **{ $agent }** has no repository, so that a task's check has no folder to run in. Give the task to an agent with one, or leave `check=` out.
 refusal-task-kept = Task { $task } waits for **{ $agent }** already.
 refusal-task-is-split = Task { $task } is done in parts. `!task show { $task }` names them: assign, split or cancel those, or cancel it with all of them.

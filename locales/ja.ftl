@@ -711,6 +711,7 @@ refusal-not-as-reviewed = タスク { $task } は確認後に変わっていて�
 refusal-being-merged = タスク { $task } は { $by } が承認済みで、マージ中です。
 refusal-task-moving = タスク { $task } はいまボードとエージェントの間を移動中です。少し待ってもう一度どうぞ。
 refusal-deserted = herder は内部の障害のため **{ $agent }** の監督をやめました（#alerts に知らせてあります）。herder を再起動するまで何も変えられません。
+refusal-awaits-parts = **{ $agent }** のタスク { $task } は、`task show { $task }` に並ぶ部分の完了を待っています。それらを取り消すか割り当て直すか、`task cancel { $task }` で全部まとめて取り消してください。
 refusal-nothing-to-check = **{ $agent }** にはリポジトリがないため、タスクのチェックを実行する場所がありません。リポジトリのあるエージェントに渡すか、`check=` を外してください。
 refusal-task-kept = タスク { $task } はすでに **{ $agent }** を待っています。
 refusal-task-is-split = タスク { $task } は分けて行われています。`!task show { $task }` で部分が分かります。部分を割り当て・分割・取消するか、全体を取り消してください。

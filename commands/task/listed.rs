@@ -116,7 +116,7 @@ pub(super) fn on_board(board: &Board, id: WorkId) -> Option<Listed<'_>> {
 }
 
 /// The parts of all tasks, with their outcomes: those that they were split into, and those that their agents have added.
-/// Of a task that is over they are those that agents and board still keep.
+/// The parts of a task that is over are those that agents and board still keep.
 pub(crate) struct Families(BTreeMap<WorkId, BTreeMap<WorkId, Part>>);
 
 impl Families {

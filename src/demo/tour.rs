@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, DuplexStream};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::repository::PROGRAM;
@@ -137,8 +138,8 @@ struct Read {
     merged: bool,
 }
 
-/// Maximum time for which the tour waits for a post before it continues without it. On a loaded machine a call for a
-/// person takes more than a minute.
+/// Maximum time for which the tour waits for posts in all before it continues without them. On a loaded machine a call for
+/// a person takes more than a minute.
 const WAITED: Duration = Duration::from_secs(200);
 
 /// Capacity of the tour's output that is not read yet, in bytes: enough for a burst of posts.
@@ -176,12 +177,15 @@ pub(super) async fn run(stream: DuplexStream, agents: &[&str], stop: Cancellatio
     let (terminal, shown) = tokio::io::duplex(SHOWN);
     let (seen, mut read) = watch::channel(Read::default());
     let typing = async {
+        let mut patience = WAITED;
         for (after, channel, text) in STEPS {
             if !is_shown(channel, text) {
                 continue;
             }
             // A post that never comes, as a call without a judge, leaves out the line that needs it.
-            let _ = tokio::time::timeout(WAITED, read.wait_for(|read| read.complete(text).is_some())).await;
+            let began = Instant::now();
+            let _ = tokio::time::timeout(patience, read.wait_for(|read| read.complete(text).is_some())).await;
+            patience = patience.saturating_sub(began.elapsed());
             let Some(text) = read.borrow().complete(text) else { continue };
             tokio::time::sleep(Duration::from_secs_f64(after)).await;
             for line in [format!("/channel {channel}"), text] {

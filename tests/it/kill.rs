@@ -9,6 +9,7 @@ mod accounts;
 mod commanding;
 mod crew;
 mod handover;
+pub(crate) mod process;
 mod runner;
 mod warm;
 

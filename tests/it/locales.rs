@@ -52,7 +52,7 @@ variants!(every_notice, Notice:
 );
 
 variants!(every_refusal, Refusal:
-    AlreadyPaused NoConversation NoLine NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver TaskRunning NoCheckout InReview NotInReview IsReview WorkedOn NotAsReviewed BeingMerged TaskMoving Deserted NothingToCheck TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
+    AlreadyPaused NoConversation NoLine NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver TaskRunning NoCheckout InReview NotInReview IsReview WorkedOn NotAsReviewed BeingMerged TaskMoving Deserted NothingToCheck AwaitsParts TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
     AgentExists NoSuchAgent Fault NoSuchAsk AskOver WrongAnswer NothingAsked SeveralAsked NoSuchOffer NoRule NoSuchRule TooManyAsks NoSession Invalid
     WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Closing
     EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber

@@ -43,8 +43,10 @@ pub(super) fn hand_back(
     onward: &Onward,
 ) -> Result<Notice, Refusal> {
     let is_it = |work: &Work| work.id == task && work.kind == WorkKind::Task;
-    let parked = draft.agent().board.parked().any(|parked| is_it(&parked.work));
-    if parked || draft.agent().current.as_ref().is_some_and(is_it) {
+    if draft.agent().board.parked().any(|parked| is_it(&parked.work)) {
+        return Err(Refusal::AwaitsParts { agent, task });
+    }
+    if draft.agent().current.as_ref().is_some_and(is_it) {
         return Err(Refusal::TaskRunning { agent, task });
     }
     let queued = draft.agent().queue.iter().find(|work| is_it(work));

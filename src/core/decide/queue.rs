@@ -92,8 +92,10 @@ fn queued<'a>(draft: &'a Draft<'_>, agent: &AgentName, id: WorkId) -> Result<&'a
     if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });
     }
-    let parked = draft.agent().board.parked().any(|parked| parked.work.id == id);
-    if parked || handed(draft, id) || draft.agent().is_claimed(id) {
+    if draft.agent().board.parked().any(|parked| parked.work.id == id) {
+        return Err(Refusal::AwaitsParts { agent: agent.clone(), task: id });
+    }
+    if handed(draft, id) || draft.agent().is_claimed(id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });
     }
     let queued = draft.agent().queue.iter().find(|work| work.id == id);

@@ -64,6 +64,8 @@ pub enum Refusal {
     SplitParts { task: WorkId, parts: u32, max: u32 },
     /// A part of a part cannot be split.
     SplitTooDeep { task: WorkId, max: u32 },
+    /// The task waits for parts that its agent has added.
+    AwaitsParts { agent: AgentName, task: WorkId },
     /// The agent has no repository, so that the check of a task has no clone to run in.
     NothingToCheck { agent: AgentName },
     /// The board has its maximum number of open tasks, `max`.

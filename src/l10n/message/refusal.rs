@@ -58,6 +58,9 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
         }
         R::TaskMoving { task } => say("refusal-task-moving", [("task", task.to_string().into())]),
         R::Deserted { agent } => say("refusal-deserted", [of(agent)]),
+        R::AwaitsParts { agent, task } => {
+            say("refusal-awaits-parts", [of(agent), ("task", task.to_string().into())])
+        }
         R::NothingToCheck { agent } => say("refusal-nothing-to-check", [of(agent)]),
         R::TaskKept { agent, task } => {
             say("refusal-task-kept", [of(agent), ("task", task.to_string().into())])

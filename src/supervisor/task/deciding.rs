@@ -96,7 +96,7 @@ impl Supervisor<'_> {
         }
         let (jitter, fresh) = (self.shared.jitter(), self.fresh.unwrap_or_default());
         let broader = self.broader(input);
-        let parts = self.open_parts(input);
+        let parts = self.untold_parts(input);
         let parts = parts.as_slice();
         let handed = self.session.as_ref().map(|session| &session.offered);
         let closed = if *input == Input::Tick { self.closed_since() } else { None };

@@ -40,7 +40,7 @@ impl Supervisor<'_> {
 
     /// Returns the parts of the current task that are open, or whose results its agent was not told. They are only looked for
     /// if the decision on the input depends on them.
-    pub(super) fn open_parts(&self, input: &Input) -> Vec<WorkId> {
+    pub(super) fn untold_parts(&self, input: &Input) -> Vec<WorkId> {
         let ends = matches!(
             input,
             Input::Driver { signal: Signal::Ended { .. }, .. } | Input::EndedAtShutdown { .. }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use herder::local;
@@ -15,7 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::Instant;
 
 use super::repository::{Person, Untouched, entries};
-use crate::kill::{Moments, Running, lines, number, outside_server, reap, signal};
+use crate::kill::process::Process;
+use crate::kill::{Moments, lines, number};
 
 /// The longest time in which nothing is merged.
 const STANDSTILL: Duration = Duration::from_secs(180);
@@ -30,10 +31,9 @@ const OVER: [&str; 3] = ["done", "failed", "cancelled"];
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/checkouts/many.sh");
 
 struct Crowd {
-    dir: tempfile::TempDir,
+    process: Process,
     person: Person,
     other: Person,
-    herder: Option<Running>,
     /// Texts of the tasks that were given.
     given: Vec<String>,
     /// Commits that somebody else has pushed.
@@ -45,21 +45,9 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn at(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn starts(&mut self) {
-        self.herder = Some(Running::start(self.dir.path(), &self.at("bot.toml"), &[]));
-    }
-
     /// Asks; herder may be killed before it has answered.
     async fn ask(&self, command: &str, args: &[&str]) -> Option<local::Answer> {
-        let socket = self.at("data").join(local::FILE_NAME);
-        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let request = local::Request { command: command.to_owned(), args };
-        let asked = local::ask(&socket, &request);
-        tokio::time::timeout(Duration::from_secs(20), asked).await.ok()?.ok()
+        tokio::time::timeout(Duration::from_secs(20), self.process.try_ask(command, args)).await.ok()?
     }
 
     /// Returns the open tasks with their states; `None` while herder does not answer.
@@ -138,16 +126,13 @@ impl Crowd {
 
     async fn kills(&mut self, what: Struck) {
         if what != Struck::Bot
-            && let Ok(status) = ask(&self.at("data"), Question::Status).await
+            && let Ok(status) = ask(&self.process.path("data"), Question::Status).await
             && let Some(pid) = i32::try_from(status.pid).ok().and_then(Pid::from_raw)
         {
             kill_process(pid, Signal::KILL).ok();
         }
         if what != Struck::Runner {
-            let herder = self.herder.take().expect("it runs");
-            signal(&herder, Signal::KILL);
-            reap(herder).await;
-            self.starts();
+            self.process.is_killed().await;
         }
     }
 }
@@ -187,15 +172,12 @@ fn repository(dir: &Path, files: u64) -> (Person, Person) {
     (person, Person::of(other))
 }
 
-async fn begin(agents: usize, files: u64) -> (Crowd, herder::chat::embedded_ircd::Server) {
-    let dir = tempfile::tempdir().expect("a folder");
-    let server = outside_server().await;
-    let (person, other) = repository(dir.path(), files);
+/// Returns the settings of a herder with these agents of a repository.
+fn configuration(port: u16, person: &Person, agents: usize) -> String {
     let mut text = format!(
-        "data_dir = \"data\"\n[[irc]]\nname = \"test\"\nserver = \"127.0.0.1\"\nport = {}\ntls = false\n\
+        "data_dir = \"data\"\n[[irc]]\nname = \"test\"\nserver = \"127.0.0.1\"\nport = {port}\ntls = false\n\
          [access]\nadmins = [\"irc:test:alice\"]\n[tools]\nenabled = false\n[evaluator]\nkind = \"off\"\n\
          [supervisor]\nstop_grace = \"1s\"\n[runners]\nlocal = \"process\"\n",
-        server.address().port(),
     );
     for agent in 0..agents {
         let review = if agent % 2 == 0 { "person" } else { "none" };
@@ -208,19 +190,26 @@ async fn begin(agents: usize, files: u64) -> (Crowd, herder::chat::embedded_ircd
         )
         .expect("a string");
     }
-    fs::write(dir.path().join("bot.toml"), text).expect("a file");
-    let mut crowd = Crowd {
-        dir,
+    text
+}
+
+async fn begin(agents: usize, files: u64) -> Crowd {
+    let mut people = None;
+    let process = Process::begin(|dir, port| {
+        let (person, _) = people.insert(repository(dir, files));
+        configuration(port, person, agents)
+    })
+    .await;
+    let (person, other) = people.expect("they are made");
+    Crowd {
+        process,
         person,
         other,
-        herder: None,
         given: Vec::new(),
         pushed: Vec::new(),
         answers: BTreeMap::new(),
         resumed: Vec::new(),
-    };
-    crowd.starts();
-    (crowd, server)
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -228,7 +217,7 @@ async fn accepted_work_of_many_agents_is_merged_once_whatever_is_killed() {
     let [agents, tasks, kills] =
         [("HERDER_LAND_AGENTS", 4), ("HERDER_LAND_TASKS", 12), ("HERDER_LAND_KILLS", 8)]
             .map(|(name, default)| usize::try_from(number(name, default)).expect("a number"));
-    let (mut crowd, _server) = begin(agents, number("HERDER_LAND_FILES", 200)).await;
+    let mut crowd = begin(agents, number("HERDER_LAND_FILES", 200)).await;
     let before = Untouched::of(&crowd.person);
     let mut moments = Moments::new(number("HERDER_LAND_SEED", 7));
     let mut killed = 0;
@@ -264,13 +253,13 @@ async fn accepted_work_of_many_agents_is_merged_once_whatever_is_killed() {
         if open.is_empty() && crowd.given.len() == tasks && killed == kills {
             break;
         }
-        let log = lines(&crowd.at("log"));
+        let log = lines(&crowd.process.path("log"));
         let tail = log[log.len().saturating_sub(20)..].join("\n");
         assert!(moved.elapsed() < STANDSTILL, "nothing is merged: {open:#?}\n{:#?}\n{tail}", crowd.resumed);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // The folders of merged tasks are removed after the merge.
-    let folders = crowd.at("data/tasks");
+    let folders = crowd.process.path("data/tasks");
     let removed = async {
         while entries(&folders) != ["looks"] || !crowd.person.herders_refs().is_empty() {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -278,10 +267,8 @@ async fn accepted_work_of_many_agents_is_merged_once_whatever_is_killed() {
     };
     let removed = tokio::time::timeout(STANDSTILL, removed).await;
     assert!(removed.is_ok(), "{:?} {:?}", entries(&folders), crowd.person.herders_refs());
-    let herder = crowd.herder.take().expect("it runs");
-    signal(&herder, Signal::TERM);
-    reap(herder).await;
-    assert!(crate::runner::herder(crowd.dir.path(), &["runner", "stop"]).status.success());
+    crowd.process.ends().await;
+    assert!(crate::runner::herder(crowd.process.dir.path(), &["runner", "stop"]).status.success());
 
     let mut expected: Vec<String> = crowd.given.iter().chain(&crowd.pushed).cloned().collect();
     expected.extend(["the first", "the second"].map(str::to_owned));

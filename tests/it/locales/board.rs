@@ -122,5 +122,6 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::SplitTooDeep { task, max: 2 },
         Refusal::BoardFull { max: 1000 },
         Refusal::NothingToCheck { agent: spark() },
+        Refusal::AwaitsParts { agent: spark(), task },
     ]
 }

@@ -1,25 +1,17 @@
 //! Tools of an agent that leads: its parts are done by others while it waits, and herder is killed with -9 meanwhile.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use herder::chat::embedded_ircd::Server;
-use herder::local::{self, Request};
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{Client, agent};
-use crate::kill::{Running, lines, outside_server, reap, signal};
+use crate::kill::lines;
+use crate::kill::process::Process;
 use crate::stage::PATIENCE;
 
-/// A herder with spark, which leads, and nova and ember, which do what they are given; root may do more than spark.
-struct Crew {
-    dir: tempfile::TempDir,
-    config: PathBuf,
-    _server: Server,
-    herder: Option<Running>,
-}
-
+/// Returns the settings of a herder with spark, which leads, and nova and ember, which do what they are given; root may do
+/// more than spark.
 fn configuration(dir: &Path, port: u16) -> String {
     let spark = agent("spark", dir);
     let helper = |name: &str, more: &str| {
@@ -44,77 +36,30 @@ fn configuration(dir: &Path, port: u16) -> String {
     )
 }
 
-impl Crew {
-    async fn begin() -> Self {
-        let (dir, server) = (tempfile::tempdir().expect("a folder"), outside_server().await);
-        let config = dir.path().join("bot.toml");
-        std::fs::write(&config, configuration(dir.path(), server.address().port())).expect("a file");
-        let mut crew = Self { dir, config, _server: server, herder: None };
-        crew.starts();
-        crew
-    }
-
-    fn starts(&mut self) {
-        self.herder = Some(Running::start(self.dir.path(), &self.config, &[]));
-    }
-
-    async fn is_killed(&mut self) {
-        let herder = self.herder.take().expect("it runs");
-        signal(&herder, Signal::KILL);
-        reap(herder).await;
-        self.starts();
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
-    }
-
-    async fn ask(&self, command: &str, args: &[&str]) -> local::Answer {
-        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let socket = self.dir.path().join("data").join(local::FILE_NAME);
-        let asking = async {
-            loop {
-                let request = Request { command: command.to_owned(), args: args.clone() };
-                if let Ok(answer) = local::ask(&socket, &request).await {
-                    return answer;
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
+/// Waits until a task is in this state, and returns what is told of it.
+async fn until(herder: &Process, task: &str, state: &str) -> (Value, Vec<String>) {
+    let reached = async {
+        loop {
+            let answer = herder.ask("task show", &[task]).await;
+            let data = answer.data.unwrap_or_default();
+            if data["state"] == state {
+                return (data, answer.lines);
             }
-        };
-        let answer = tokio::time::timeout(PATIENCE, asking).await;
-        answer.unwrap_or_else(|_| panic!("no answer to {command}: {}", self.log()))
-    }
-
-    async fn does(&self, command: &str, args: &[&str]) {
-        let answer = self.ask(command, args).await;
-        assert!(answer.ok, "{:?}\n{}", answer.lines, self.log());
-    }
-
-    /// Waits until a task is in this state, and returns what is told of it.
-    async fn until(&self, task: &str, state: &str) -> (Value, Vec<String>) {
-        let reached = async {
-            loop {
-                let answer = self.ask("task show", &[task]).await;
-                let data = answer.data.unwrap_or_default();
-                if data["state"] == state {
-                    return (data, answer.lines);
-                }
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        let reached = tokio::time::timeout(PATIENCE, reached).await;
-        reached.unwrap_or_else(|_| panic!("task {task} is not {state}: {}", self.log()))
-    }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let reached = tokio::time::timeout(PATIENCE, reached).await;
+    reached.unwrap_or_else(|_| panic!("task {task} is not {state}: {}", herder.log()))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lead_waits_for_its_parts_over_a_herder_that_is_killed_and_is_told_their_results() {
-    let mut crew = Crew::begin().await;
+    let mut herder = Process::begin(configuration).await;
     for name in ["nova", "ember"] {
-        crew.does("pause", &[name]).await;
+        herder.does("pause", &[name]).await;
     }
-    crew.does("task add", &["spark", "build the site"]).await;
-    let mut spark = Client::meet(crew.dir.path(), "spark").await;
+    herder.does("task add", &["spark", "build the site"]).await;
+    let mut spark = Client::meet(herder.dir.path(), "spark").await;
     let listed = spark.request("tools/list", &json!({})).await.to_string();
     assert!(
         ["task_add", "task_list", "task_show", "task_wait", "task_cancel"]
@@ -154,29 +99,29 @@ async fn a_lead_waits_for_its_parts_over_a_herder_that_is_killed_and_is_told_the
     assert!(told.contains("your task waits for #2, #3") && told.contains("end your turn"), "{told}");
     drop(spark);
 
-    let (data, shown) = crew.until("1", "waiting").await;
+    let (data, shown) = until(&herder, "1", "waiting").await;
     assert_eq!((&data["parts"][0]["id"], &data["parts"][1]["id"]), (&json!(2), &json!(3)), "{data}");
     assert!(
         shown[0].contains("waits for #2, #3") && shown.iter().any(|line| line.contains("→ #2")),
         "{shown:?}"
     );
-    crew.is_killed().await;
-    let (part, _) = crew.until("2", "queued").await;
+    herder.is_killed().await;
+    let (part, _) = until(&herder, "2", "queued").await;
     assert_eq!(part["parent"], 1, "{part}");
-    crew.until("1", "waiting").await;
-    crew.does("resume", &["nova"]).await;
-    crew.until("2", "done").await;
-    crew.is_killed().await;
-    crew.until("1", "waiting").await;
+    until(&herder, "1", "waiting").await;
+    herder.does("resume", &["nova"]).await;
+    until(&herder, "2", "done").await;
+    herder.is_killed().await;
+    until(&herder, "1", "waiting").await;
     assert_eq!(
-        crew.ask("status", &["spark"]).await.data.expect("data")["phase"],
+        herder.ask("status", &["spark"]).await.data.expect("data")["phase"],
         "idle",
         "it holds no place"
     );
-    crew.does("resume", &["ember"]).await;
+    herder.does("resume", &["ember"]).await;
 
-    let mut spark = Client::meet(crew.dir.path(), "spark").await;
-    let prompt = std::fs::read_to_string(crew.dir.path().join("spark/prompt")).expect("a prompt");
+    let mut spark = Client::meet(herder.dir.path(), "spark").await;
+    let prompt = std::fs::read_to_string(herder.dir.path().join("spark/prompt")).expect("a prompt");
     for result in
         ["#2 (nova): done", "nova has built it", "#3 (ember): done", "ember has built it", "build the site"]
     {
@@ -189,35 +134,35 @@ async fn a_lead_waits_for_its_parts_over_a_herder_that_is_killed_and_is_told_the
     assert!(told.contains("#3 (ember): done") && told.contains("Its text:\nthe footer"), "{told}");
     spark.does("task_done", json!({ "result": "built" })).await;
     drop(spark);
-    let (data, _) = crew.until("1", "done").await;
+    let (data, _) = until(&herder, "1", "done").await;
     assert_eq!(data["note"], "built");
-    crew.is_killed().await;
-    let (data, _) = crew.until("1", "done").await;
+    herder.is_killed().await;
+    let (data, _) = until(&herder, "1", "done").await;
     assert_eq!(data["parts"].as_array().map(Vec::len), Some(3), "{data}");
     for (name, text) in [("nova", "the header"), ("ember", "the footer")] {
-        let prompts = lines(&crew.dir.path().join(name).join("prompts"));
+        let prompts = lines(&herder.dir.path().join(name).join("prompts"));
         assert_eq!(prompts, [text], "{name} did it once");
     }
-    signal(&crew.herder.take().expect("it runs"), Signal::TERM);
+    herder.ends().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancelled_task_takes_its_parts_along_also_when_herder_is_killed() {
-    let mut crew = Crew::begin().await;
+    let mut herder = Process::begin(configuration).await;
     for name in ["nova", "ember"] {
-        crew.does("pause", &[name]).await;
+        herder.does("pause", &[name]).await;
     }
-    crew.does("task add", &["spark", "build the site"]).await;
-    let mut spark = Client::meet(crew.dir.path(), "spark").await;
+    herder.does("task add", &["spark", "build the site"]).await;
+    let mut spark = Client::meet(herder.dir.path(), "spark").await;
     spark.does("task_add", json!({ "text": "the header", "agent": "nova" })).await;
     spark.does("task_add", json!({ "text": "the footer", "after": [2] })).await;
     // It ends its turn and forgets to say that it waits.
     drop(spark);
-    crew.until("1", "waiting").await;
-    crew.does("task cancel", &["1"]).await;
-    crew.is_killed().await;
+    until(&herder, "1", "waiting").await;
+    herder.does("task cancel", &["1"]).await;
+    herder.is_killed().await;
     for task in ["1", "2", "3"] {
-        crew.until(task, "cancelled").await;
+        until(&herder, task, "cancelled").await;
     }
-    signal(&crew.herder.take().expect("it runs"), Signal::TERM);
+    herder.ends().await;
 }

@@ -3,6 +3,7 @@
 use super::world::{Op, World};
 use super::*;
 use crate::lead::{LeadRefusal, OPEN_PARTS_MAX};
+use crate::spec::{Autonomy, Permissions};
 
 #[test]
 fn a_task_waits_for_its_parts_and_goes_on_with_their_results() {
@@ -118,6 +119,36 @@ fn what_a_lead_may_not_is_refused_with_a_sentence() {
 }
 
 #[test]
+fn what_a_person_has_denied_is_given_to_nobody() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    let part = world.add_part(0, None, Some(2)).expect("nothing is denied yet");
+    world.run(&[Op::Settle]);
+    world.deny(0);
+    assert_eq!(world.add_part(0, None, Some(2)), Err(LeadRefusal::Denied));
+    // The wait does not make it forgotten.
+    world.run(&[Op::AwaitParts(0), Op::Finish(0), Op::Finish(2), Op::Settle]);
+    assert!(world.recap("alpha").contains(&format!("#{part} (charlie): done")), "{}", world.recap("alpha"));
+    assert_eq!(world.add_part(0, None, Some(2)), Err(LeadRefusal::Denied));
+}
+
+#[test]
+fn parts_go_to_agents_that_are_asked_as_often_as_their_lead() {
+    let mut world = World::new();
+    world.set(2, |spec| spec.autonomy = Autonomy::Full);
+    world.run(&[Op::Give(0), Op::Settle]);
+    let own = crate::spec::Permissions::WorkspaceWrite;
+    assert_eq!(world.add_part(0, None, Some(2)), Err(LeadRefusal::MoreRights { own }));
+    world.set(2, |spec| spec.autonomy = Autonomy::Strict);
+    world.add_part(0, None, Some(2)).expect("it may do less");
+    world.run(&[Op::Settle]);
+    // A part of a part is bounded by the rights of both leads.
+    world.set(2, |spec| (spec.autonomy, spec.permissions) = (Autonomy::Full, Permissions::Full));
+    world.set(1, |spec| spec.permissions = Permissions::Full);
+    assert_eq!(world.add_part(2, None, Some(1)), Err(LeadRefusal::MoreRights { own }));
+}
+
+#[test]
 fn the_same_text_for_another_agent_is_another_part() {
     let mut world = World::new();
     world.run(&[Op::Give(0), Op::Settle]);
@@ -148,12 +179,36 @@ fn a_result_that_came_before_the_wait_is_told() {
 }
 
 #[test]
+fn results_are_told_to_the_agent_that_has_the_task_by_then() {
+    let mut world = World::new();
+    world.run(&[Op::Pause(1), Op::Pause(2), Op::Add, Op::Settle]);
+    assert_eq!(world.current("alpha"), Some(1));
+    world.run(&[Op::Resume(2), Op::Settle]);
+    let part = world.add_part(0, None, Some(2)).expect("it leads");
+    world.run(&[Op::Settle, Op::AwaitParts(0), Op::Finish(0), Op::Settle, Op::Pause(0), Op::Remove(0)]);
+    world.run(&[Op::Settle, Op::Finish(2), Op::Settle]);
+    // The task goes on without a word of its part, which the next session is told.
+    assert_eq!(world.current("charlie"), Some(1));
+    assert!(!world.recap("charlie").contains(&format!("#{part}")), "{}", world.recap("charlie"));
+    world.run(&[Op::Finish(2), Op::Settle]);
+    assert_eq!(world.current("charlie"), Some(1));
+    assert!(
+        world.recap("charlie").contains(&format!("#{part} (charlie): done")),
+        "{}",
+        world.recap("charlie")
+    );
+    world.run(&[Op::Finish(2), Op::Settle]);
+    assert_eq!((world.current("charlie"), world.board.leads.len()), (None, 0));
+    world.is_settled();
+}
+
+#[test]
 fn what_a_parts_own_parts_cost_is_its_leads_as_well() {
     let mut world = World::new();
     world.run(&[Op::Give(0), Op::Settle]);
     world.add_part(0, None, Some(2)).expect("it leads");
     world.run(&[Op::Settle]);
-    world.set_budget(2, 100.0);
+    world.set(2, |spec| spec.lead_budget_usd = 100.0);
     world.run(&[Op::AwaitParts(0), Op::Finish(0), Op::Settle]);
     for _ in 0..3 {
         world.add_part(2, None, Some(0)).expect("a part leads as well");
@@ -201,5 +256,23 @@ fn parts_of_a_removed_lead_end_with_it() {
     world.run(&[Op::Settle, Op::AwaitParts(0), Op::Finish(0), Op::Settle, Op::Remove(0), Op::Settle]);
     world.run(&[Op::Crash(2), Op::Settle]);
     assert_eq!((world.current("charlie"), world.board.leads.len()), (None, 0));
+    world.is_settled();
+}
+
+#[test]
+fn a_cancelled_part_that_waits_with_an_agent_on_its_way_out_ends_with_it() {
+    let mut world = World::new();
+    world.run(&[Op::Add, Op::Add, Op::Settle]);
+    let part = world.add_part(0, None, None).expect("it leads");
+    world.run(&[Op::Settle]);
+    let below = world.add_part(2, None, None).expect("a part leads as well");
+    world.run(&[Op::AwaitParts(2), Op::Finish(2), Op::Settle]);
+    assert_eq!((world.current("charlie"), world.parked("charlie")), (Some(below.0), vec![part.0]));
+    // An agent that is being stopped for its removal takes no commands.
+    world.run(&[Op::Remove(2), Op::Cancel(1), Op::Deny(0), Op::Settle]);
+    assert_eq!(world.parked("charlie"), [part.0]);
+    world.is_settled();
+    world.run(&[Op::Crash(2), Op::Settle]);
+    assert_eq!((world.parked("charlie"), world.board.leads.len()), (vec![], 0));
     world.is_settled();
 }

@@ -322,6 +322,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
     ]);
     refusals.extend(ask_ends().map(|end| Refusal::AskOver { ask, end, at }));
     refusals.extend(watching::refusals());
-    refusals.push(Refusal::NothingToCheck { agent: checked });
+    refusals.push(Refusal::NothingToCheck { agent: checked.clone() });
+    refusals.push(Refusal::AwaitsParts { agent: checked, task: WorkId(7) });
     refusals
 }

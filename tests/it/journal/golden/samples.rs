@@ -57,7 +57,7 @@ variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed 
     Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away WentOn RunnerAway RunnerBack TooEarly Collapsed NetworkDown NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ArchivesAside EventsMissing EntriesUnreadable ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NoConversation NoLine NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
-    TaskRunning NoCheckout InReview NotInReview IsReview WorkedOn NotAsReviewed BeingMerged TaskMoving Deserted NothingToCheck TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
+    TaskRunning NoCheckout InReview NotInReview IsReview WorkedOn NotAsReviewed BeingMerged TaskMoving Deserted NothingToCheck AwaitsParts TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
     WrongAnswer NothingAsked SeveralAsked NoSuchOffer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
     WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Closing Invalid);

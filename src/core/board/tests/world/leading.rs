@@ -1,9 +1,11 @@
 //! Agents that add parts to their tasks, and wait for them.
 
 use super::*;
+use crate::ask::Denial;
 use crate::board::LeadRequest;
 use crate::card::{DEPTH_MAX, Needs};
 use crate::lead::{LeadRefusal, OPEN_PARTS_MAX};
+use crate::spec::AgentSpec;
 
 /// Cost of every session of the world, in dollars: the third part of the budget of a lead.
 pub(super) const SESSION_USD: f64 = 0.34;
@@ -82,11 +84,17 @@ impl World {
         led.map(|(led, task)| led.untold(agent, task)).unwrap_or_default()
     }
 
-    /// Sets what an agent's parts may cost.
-    pub(in crate::board::tests) fn set_budget(&mut self, agent: usize, dollars: f64) {
+    /// Changes the settings of an agent.
+    pub(in crate::board::tests) fn set(&mut self, agent: usize, change: impl FnOnce(&mut AgentSpec)) {
         let name = self.name(agent);
-        let spec = self.agents.get_mut(&name).and_then(|agent| agent.spec.as_mut()).expect("it has one");
-        spec.lead_budget_usd = dollars;
+        change(self.agents.get_mut(&name).and_then(|agent| agent.spec.as_mut()).expect("it has one"));
+    }
+
+    /// Has a person deny what the session of an agent has asked for.
+    pub(in crate::board::tests) fn deny(&mut self, agent: usize) {
+        let name = self.name(agent);
+        let unfinished = self.agents.get_mut(&name).and_then(|agent| agent.unfinished.as_mut());
+        unfinished.expect("it is at work").denied = Some(Denial::Kept);
     }
 
     /// Returns the tasks of an agent that wait for parts.
@@ -181,7 +189,9 @@ impl World {
         let has = |(name, agent): (&AgentName, &Agent)| {
             let stops = matches!(agent.phase, Phase::Stopping { .. })
                 && agent.current.as_ref().is_some_and(|work| work.id == part);
-            stops || self.deserted.contains(name) && agent.all_works().any(|work| work.id == part)
+            // One that is being stopped for its removal gives back what it has when it is gone.
+            let is_deaf = self.deserted.contains(name) || agent.leaves();
+            stops || is_deaf && agent.all_works().any(|work| work.id == part)
         };
         is_offered || self.agents.iter().any(has)
     }
