@@ -429,7 +429,10 @@ fn checkout(voice: Voice<'_>, event: &CheckoutEvent) -> String {
         CheckoutEvent::SentBack { task: id, back } | CheckoutEvent::Returned { task: id, back } => {
             let by = match back {
                 Back::Rejected { by, .. } => Some(by),
-                Back::Uncommitted { .. } | Back::Conflict { .. } | Back::Red { .. } => None,
+                Back::Uncommitted { .. }
+                | Back::Conflict { .. }
+                | Back::Red { .. }
+                | Back::Outside { .. } => None,
             };
             say(voice, "task-returned", task(*id), by, &voice.locale.detail(&back.why()))
         }
@@ -441,6 +444,10 @@ fn checkout(voice: Voice<'_>, event: &CheckoutEvent) -> String {
             say(voice, "task-left", task(*id), None, &voice.locale.detail(why))
         }
         CheckoutEvent::Accepted { task: id, by } => say(voice, "task-accepted", task(*id), Some(by), ""),
+        CheckoutEvent::Proposed { task: id, pull } => {
+            say(voice, "task-proposed", task(*id), None, &pull.link)
+        }
+        CheckoutEvent::Heard { task: id, news } => say(voice, "task-heard", task(*id), None, &news.from()),
         CheckoutEvent::Landed { task: id, landed } => {
             let said = format!("{} {}", landed.branch, short(&landed.commit));
             say(voice, "task-landed", task(*id), None, &said)

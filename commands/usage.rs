@@ -1,7 +1,6 @@
 //! `usage`: shows the usage of agents and accounts in this hour and today, against their caps.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -153,20 +152,20 @@ fn of_shared(voice: Voice<'_>, shared: &Shared) -> String {
 }
 
 /// Returns the usage of the agents of each repository.
-fn repositories(views: &[View], desk: &Desk<'_>) -> BTreeMap<PathBuf, Used> {
-    let mut agents: BTreeMap<PathBuf, Vec<&Books>> = BTreeMap::new();
+fn repositories(views: &[View], desk: &Desk<'_>) -> BTreeMap<String, Used> {
+    let mut agents: BTreeMap<String, Vec<&Books>> = BTreeMap::new();
     for view in views {
         let repository = view.agent.spec.as_ref().and_then(|spec| spec.repository.as_ref());
         if let Some(repository) = repository {
-            agents.entry(repository.path.clone()).or_default().push(&view.agent.books);
+            agents.entry(repository.shown()).or_default().push(&view.agent.books);
         }
     }
     let used = |books: Vec<&Books>| Used::of(books.into_iter(), &None, desk.now);
     agents.into_iter().map(|(path, books)| (path, used(books))).collect()
 }
 
-fn of_repository(voice: Voice<'_>, path: &Path, used: &Used) -> String {
-    let path = voice.short(&path.display().to_string(), super::say::WORK_MAX);
+fn of_repository(voice: Voice<'_>, name: &str, used: &Used) -> String {
+    let path = voice.short(name, super::say::WORK_MAX);
     let name = voice.text("cmd-spent-repository", &[("repository", path.into())]);
     line(voice, name, used.hour, used.today, &[])
 }

@@ -217,6 +217,17 @@ git-stopped = { $name } hat alles angehalten
 # $line: für eine Shell.
 git-checked-out = `{ $branch }` ist ausgecheckt, wo etwas geändert oder im Gange ist; ist das erledigt, eingeben: `{ $line }`
 git-taken = { $path } hat `{ $name }` eines anderen herder; falls es den nicht mehr gibt: git update-ref -d { $name }
+git-outside = in { $link } gibt es Neues von { $names }
+git-followed-often = in { $link } gibt es Neues von { $names }, und sie ging schon { $times ->
+    [0] so oft zurück, wie sie darf
+    [one] einmal zurück
+   *[other] { $times }-mal zurück
+}
+git-pull-closed = { $link } wurde geschlossen, ohne dass etwas zusammengeführt wurde
+git-not-followed = { $link } lässt sich nicht ansehen
+git-no-remote = { $path } nennt kein Repository bei einer Forge
+git-branch-moved = jemand anders hat nach `{ $branch }` gepusht
+git-forge = `{ $command }` ist fehlgeschlagen
 git-replaced = { $path } ist nicht der Ordner, der für die Aufgabe angelegt wurde: sein Inhalt wird nicht gelesen
 git-file = { $path } lässt sich nicht schreiben, kopieren oder löschen
 
@@ -458,12 +469,14 @@ notice-task-in-review = 👀 Aufgabe { $task } von **{ $agent }** wartet auf Dur
    *[no] {""}
 }.
 notice-review-left = 👀 Über Aufgabe { $task } von **{ $agent }** muss ein Mensch entscheiden: { $why } `!task diff { $task }` zeigt sie; `!accept { $task }` oder `!reject { $task } Grund` antwortet.
-# $merges: sie wird als Nächstes in die Basis gebracht.
+# $merges: yes: sie wird als Nächstes in die Basis gebracht; pull: ein Pull Request wird eröffnet.
 notice-task-accepted = ✅ { $by } nimmt Aufgabe { $task } von **{ $agent }** an{ $merges ->
     [yes] : sie wird zusammengeführt.
+    [pull] : ein Pull Request wird eröffnet.
    *[no] .
 }
 notice-task-rejected = 👀 { $by } gibt Aufgabe { $task } an **{ $agent }** zurück.
+notice-task-proposed = 📤 Aufgabe { $task } von **{ $agent }** hat einen Pull Request: { $link } Rote Prüfungen und Anmerkungen dort gehen an **{ $agent }** zurück.
 notice-task-landed = ✅ Aufgabe { $task } von **{ $agent }** ist zusammengeführt: { $branch } steht auf { $commit }.
 notice-task-returned = ❌ Aufgabe { $task } geht an **{ $agent }** zurück: { $why }
 notice-merge-failed = ❌ Aufgabe { $task } von **{ $agent }** ließ sich nicht zusammenführen: { $why } `!accept { $task }` versucht es noch einmal, `!reject { $task } Grund` gibt sie zurück.
@@ -816,6 +829,7 @@ refusal-is-review = Aufgabe { $task } ist die Durchsicht einer anderen Aufgabe u
 refusal-worked-on = **{ $agent }** hat noch eine Nachricht zu Aufgabe { $task } zu bearbeiten, oder ihr Ordner wird gelesen. Danach noch einmal fragen; `clear { $agent }` verwirft wartende Nachrichten.
 refusal-not-as-reviewed = Aufgabe { $task } hat sich seit der Durchsicht geändert, und niemand hat das angesehen: `reject { $task } Grund` gibt sie zurück, und eine Nachricht darüber an **{ $agent }** lässt sie neu prüfen und durchsehen.
 refusal-being-merged = Aufgabe { $task } ist von { $by } angenommen und wird gerade zusammengeführt.
+refusal-pull-open = Aufgabe { $task } ist angenommen und ihr Pull Request offen: führe ihn dort zusammen oder schließe ihn, { $link } `!reject { $task } Grund` gibt sie an ihren Agenten zurück.
 refusal-task-moving = Aufgabe { $task } ist gerade zwischen dem Brett und einem Agenten unterwegs. In einer Sekunde noch einmal fragen.
 refusal-deserted = herder hat die Aufsicht über **{ $agent }** nach internen Fehlern aufgegeben, wie in #alerts steht. Bis herder neu gestartet ist, lässt sich daran nichts ändern.
 refusal-awaits-parts = Aufgabe { $task } von **{ $agent }** wartet auf ihre Teile, die `task show { $task }` nennt: brich diese ab oder weise sie zu, oder gib sie mit `task cancel { $task }` samt allen Teilen auf.
@@ -1099,6 +1113,7 @@ cmd-task-running = läuft
 cmd-task-checking = wird geprüft
 cmd-task-in-review = wartet auf Durchsicht
 cmd-task-merging = wird zusammengeführt
+cmd-task-proposed = im Pull Request
 cmd-task-queued = wartet
 cmd-task-board-line = { $task } { $state } · Brett · { $text }
 cmd-task-waits = wartet auf { $tasks }
@@ -1145,6 +1160,7 @@ cmd-task-reviewed = Wartet seit { $since } auf Durchsicht{ $is_asked ->
 }: `!accept { $task }` oder `!reject { $task } Grund` antwortet, `!task diff { $task }` zeigt sie.
 cmd-task-accepted = Angenommen von { $name }
 cmd-task-landed = Zusammengeführt: { $branch } steht auf { $commit }
+cmd-task-pull = Pull Request: { $link }
 cmd-task-cost = Kosten bisher: { $cost }, { $tokens } Tokens
 cmd-task-unread = Der Klon lässt sich nicht lesen: { $why }
 cmd-task-lost-unknown = Es ist nicht bekannt, was verloren ginge. `task drop { $task } confirm` löscht den Klon von Aufgabe { $task } und den Branch { $branch } trotzdem.
@@ -1309,6 +1325,8 @@ cmd-event = { $what ->
     [task-left] { $subject } einem Menschen überlassen
     [task-accepted] { $subject } angenommen
     [task-returned] { $subject } zurück an den Agenten
+    [task-proposed] { $subject } im Pull Request
+    [task-heard] { $subject }: Neues
     [task-landed] { $subject } zusammengeführt
     [failed-make] Klon von { $subject } ließ sich nicht anlegen
     [failed-read] Klon von { $subject } ließ sich nicht lesen

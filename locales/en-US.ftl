@@ -235,6 +235,17 @@ git-stopped = { $name } has stopped everything
 # $line: for a shell.
 git-checked-out = `{ $branch }` is checked out where something is changed or under way; once that is settled, type: `{ $line }`
 git-taken = { $path } has `{ $name }` of another herder; if that herder is gone: git update-ref -d { $name }
+git-outside = there is news in { $link }, from { $names }
+git-followed-often = there is news in { $link }, from { $names }, and it has gone back { $times ->
+    [0] as often as it may
+    [one] once already
+   *[other] { $times } times already
+}
+git-pull-closed = { $link } was closed without a merge
+git-not-followed = { $link } cannot be looked at
+git-no-remote = { $path } names no repository at a forge
+git-branch-moved = somebody else has pushed to `{ $branch }`
+git-forge = `{ $command }` failed
 git-replaced = { $path } is not the folder that was made for the task: its contents are not read
 git-file = { $path } cannot be written, copied or removed
 
@@ -488,12 +499,14 @@ notice-task-in-review = 👀 Task { $task } of **{ $agent }** is in review{ $ask
    *[no] {""}
 }.
 notice-review-left = 👀 Task { $task } of **{ $agent }** needs a person's decision: { $why } `!task diff { $task }` shows it; `!accept { $task }` or `!reject { $task } why` answers.
-# $merges: it is merged into the base next.
+# $merges: yes: it is merged into the base next; pull: a pull request is opened.
 notice-task-accepted = ✅ { $by } accepts task { $task } of **{ $agent }**{ $merges ->
     [yes] : it is being merged.
+    [pull] : a pull request is being opened.
    *[no] .
 }
 notice-task-rejected = 👀 { $by } sends task { $task } back to **{ $agent }**.
+notice-task-proposed = 📤 Task { $task } of **{ $agent }** has a pull request: { $link } Failed checks and remarks there go back to **{ $agent }**.
 notice-task-landed = ✅ Task { $task } of **{ $agent }** is merged: { $branch } is at { $commit }.
 notice-task-returned = ❌ Task { $task } goes back to **{ $agent }**: { $why }
 notice-merge-failed = ❌ Task { $task } of **{ $agent }** could not be merged: { $why } `!accept { $task }` tries again, `!reject { $task } why` sends it back.
@@ -866,6 +879,7 @@ refusal-is-review = Task { $task } is the review of another task, and stays as i
 refusal-worked-on = **{ $agent }** has a message about task { $task } to work on, or its folder is being read. Ask again when that is done; `clear { $agent }` drops messages that wait.
 refusal-not-as-reviewed = Task { $task } has changed since its review, and nothing has looked at that: `reject { $task } why` sends it back, and a message about it to **{ $agent }** has it checked and reviewed anew.
 refusal-being-merged = Task { $task } is accepted by { $by }, and is being merged.
+refusal-pull-open = Task { $task } is accepted, and its pull request is open: merge or close it there, { $link } `!reject { $task } why` sends it back to its agent.
 refusal-task-moving = Task { $task } is on its way between the board and an agent at this moment. Ask again in a second.
 refusal-deserted = herder has given up supervising **{ $agent }** after faults inside it, as #alerts was told. Nothing of it can be changed until herder is started again.
 refusal-awaits-parts = Task { $task } of **{ $agent }** waits for its parts, which `task show { $task }` lists: cancel or assign those, or give it up with all of them by `task cancel { $task }`.
@@ -1165,6 +1179,7 @@ cmd-task-running = running
 cmd-task-checking = being checked
 cmd-task-in-review = in review
 cmd-task-merging = being merged
+cmd-task-proposed = in a pull request
 cmd-task-queued = queued
 # As cmd-task-line, of a task that no agent has.
 cmd-task-board-line = { $task } { $state } · board · { $text }
@@ -1219,6 +1234,7 @@ cmd-task-reviewed = In review{ $is_asked ->
 } since { $since }: `!accept { $task }` or `!reject { $task } why` answers, `!task diff { $task }` shows it.
 cmd-task-accepted = Accepted by { $name }
 cmd-task-landed = Merged: { $branch } is at { $commit }
+cmd-task-pull = Pull request: { $link }
 cmd-task-cost = Cost so far: { $cost }, { $tokens } tokens
 cmd-task-unread = The clone cannot be read: { $why }
 cmd-task-lost-unknown = It is not known what would be lost. `task drop { $task } confirm` removes task { $task }'s clone and branch { $branch } all the same.
@@ -1391,6 +1407,8 @@ cmd-event = { $what ->
     [task-left] { $subject } left to a person
     [task-accepted] { $subject } accepted
     [task-returned] { $subject } back to its agent
+    [task-proposed] { $subject } in a pull request
+    [task-heard] { $subject } has news
     [task-landed] { $subject } merged
     [failed-make] the clone of { $subject } could not be made
     [failed-read] the clone of { $subject } could not be read

@@ -193,6 +193,13 @@ git-stopped = { $name } がすべてを停止しました
 # $line: シェル用。
 git-checked-out = `{ $branch }` は変更や作業の途中でチェックアウトされています。片付いたら実行してください: `{ $line }`
 git-taken = { $path } には別の herder の `{ $name }` があります。その herder がもう存在しない場合: git update-ref -d { $name }
+git-outside = { $link } に { $names } からの新しい知らせがあります
+git-followed-often = { $link } に { $names } からの新しい知らせがあり、差し戻しはすでに { $times } 回です
+git-pull-closed = { $link } はマージされずに閉じられました
+git-not-followed = { $link } を確認できません
+git-no-remote = { $path } にはフォージのリポジトリがありません
+git-branch-moved = `{ $branch }` に他の誰かがプッシュしました
+git-forge = `{ $command }` が失敗しました
 git-replaced = { $path } はタスク用に作られたフォルダーではないため、内容は読み取りません
 git-file = { $path } を書き込み、コピー、または削除できません
 
@@ -407,12 +414,14 @@ notice-task-in-review = 👀 **{ $agent }** のタスク { $task } は{ $asked -
    *[no] {""}
 }。
 notice-review-left = 👀 **{ $agent }** のタスク { $task } は人の判断が必要です: { $why } 内容は `!task diff { $task }`、返事は `!accept { $task }` か `!reject { $task } 理由`。
-# $merges: 次にベースへマージする。
+# $merges: yes: 次にベースへマージする。pull: プルリクエストを作成する。
 notice-task-accepted = ✅ { $by } が **{ $agent }** のタスク { $task } を承認しました{ $merges ->
     [yes] 。マージしています。
+    [pull] 。プルリクエストを作成しています。
    *[no] 。
 }
 notice-task-rejected = 👀 { $by } がタスク { $task } を **{ $agent }** に差し戻しました。
+notice-task-proposed = 📤 **{ $agent }** のタスク { $task } のプルリクエスト: { $link } 失敗したチェックとコメントは **{ $agent }** に戻ります。
 notice-task-landed = ✅ **{ $agent }** のタスク { $task } をマージしました: { $branch } は { $commit } です。
 notice-task-returned = ❌ タスク { $task } は **{ $agent }** に戻ります: { $why }
 notice-merge-failed = ❌ **{ $agent }** のタスク { $task } をマージできませんでした: { $why } `!accept { $task }` でもう一度、`!reject { $task } 理由` で差し戻し。
@@ -709,6 +718,7 @@ refusal-is-review = タスク { $task } は別のタスクのレビューなの�
 refusal-worked-on = **{ $agent }** にはタスク { $task } のメッセージが残っているか、フォルダーを読み取り中です。終わってからもう一度どうぞ。`clear { $agent }` で待機中のメッセージを捨てられます。
 refusal-not-as-reviewed = タスク { $task } は確認後に変わっていて、まだ検査されていません。`reject { $task } 理由` で差し戻すか、**{ $agent }** にメッセージを送ると検査と確認をやり直します。
 refusal-being-merged = タスク { $task } は { $by } が承認済みで、マージ中です。
+refusal-pull-open = タスク { $task } は承認済みで、プルリクエストが開いています。そちらでマージするか閉じてください: { $link } `!reject { $task } 理由` で差し戻せます。
 refusal-task-moving = タスク { $task } はいまボードとエージェントの間を移動中です。少し待ってもう一度どうぞ。
 refusal-deserted = herder は内部の障害のため **{ $agent }** の監督をやめました（#alerts に知らせてあります）。herder を再起動するまで何も変えられません。
 refusal-awaits-parts = **{ $agent }** のタスク { $task } は、`task show { $task }` に並ぶ部分の完了を待っています。それらを取り消すか割り当て直すか、`task cancel { $task }` で全部まとめて取り消してください。
@@ -976,6 +986,7 @@ cmd-task-running = 実行中
 cmd-task-checking = 検査中
 cmd-task-in-review = 確認待ち
 cmd-task-merging = マージ中
+cmd-task-proposed = プルリクエスト中
 cmd-task-queued = 待機中
 cmd-task-board-line = { $task } { $state } · ボード · { $text }
 cmd-task-waits = { $tasks } 待ち
@@ -1014,6 +1025,7 @@ cmd-task-reviewed = { $since } から{ $is_asked ->
 }確認待ち。返事は `!accept { $task }` か `!reject { $task } 理由`、内容は `!task diff { $task }`。
 cmd-task-accepted = { $name } が承認
 cmd-task-landed = マージ済み: { $branch } は { $commit }
+cmd-task-pull = プルリクエスト: { $link }
 cmd-task-cost = これまでの費用: { $cost }、{ $tokens } トークン
 cmd-task-unread = クローンを読み取れません: { $why }
 cmd-task-lost-unknown = 何が失われるかは不明です。それでもタスク { $task } のクローンとブランチ { $branch } を削除するには `task drop { $task } confirm` を実行してください。
@@ -1148,6 +1160,8 @@ cmd-event = { $what ->
     [task-left] { $subject } は人の判断へ
     [task-accepted] { $subject } を承認
     [task-returned] { $subject } をエージェントに差し戻し
+    [task-proposed] { $subject } プルリクエスト
+    [task-heard] { $subject } に知らせ
     [task-landed] { $subject } をマージ
     [failed-make] { $subject } のクローンを作成できませんでした
     [failed-read] { $subject } のクローンを読み取れませんでした

@@ -19,13 +19,14 @@ use crate::l10n::Value;
 use crate::supervisor::View;
 
 /// The states of a task in data for programs.
-pub(crate) const STATES: [&str; 10] = [
+pub(crate) const STATES: [&str; 11] = [
     "queued",
     "running",
     "waiting",
     "checking",
     "review",
     "merging",
+    "proposed",
     "blocked",
     "done",
     "failed",
@@ -38,7 +39,7 @@ pub(crate) enum Place<'a> {
     Queued(&'a Work),
     /// The agent says that the task is done, and a check has not confirmed it yet.
     Checking(&'a Work),
-    /// The task waits for a person, or is being merged.
+    /// The task waits for a person or for others at a forge, or is being merged.
     Reviewed(&'a Review),
     /// The task waits for parts that its agent has added.
     Parked(&'a ParkedTask),
@@ -77,6 +78,7 @@ impl<'a> Place<'a> {
             Self::Current(_) => "running",
             Self::Checking(_) => "checking",
             Self::Reviewed(review) if review.is_being_merged() => "merging",
+            Self::Reviewed(review) if review.is_proposed() => "proposed",
             Self::Reviewed(_) => "review",
             Self::Parked(_) => "waiting",
             Self::Queued(_) | Self::Moving(_) => "queued",
@@ -264,6 +266,7 @@ impl<'a> Listed<'a> {
             Place::Current(_) => voice.text("cmd-task-running", &[]),
             Place::Checking(_) => voice.text("cmd-task-checking", &[]),
             Place::Reviewed(review) if review.is_being_merged() => voice.text("cmd-task-merging", &[]),
+            Place::Reviewed(review) if review.is_proposed() => voice.text("cmd-task-proposed", &[]),
             Place::Reviewed(_) => voice.text("cmd-task-in-review", &[]),
             Place::Parked(parked) => {
                 voice.text("cmd-task-waits", &[("tasks", numbers(parked.parts.iter().copied()).into())])
@@ -337,14 +340,18 @@ impl<'a> Listed<'a> {
                 ("is_asked", if asked.is_some() { "yes" } else { "no" }.into()),
                 ("reviewer", asked.map(|asked| asked.agent.to_string()).unwrap_or_default().into()),
             ];
-            lines.push(match review.accepted.as_ref().filter(|_| review.is_being_merged()) {
+            let accepted = review.accepted.as_ref();
+            lines.push(match accepted.filter(|_| review.is_being_merged() || review.is_proposed()) {
                 Some(accepted) => voice.text("cmd-task-accepted", &[("name", person(&accepted.by).into())]),
                 None => voice.text("cmd-task-reviewed", &since),
             });
+            lines.extend(Record::of(self, views).pull(voice));
             lines.extend(
                 review.left.as_ref().map(|why| voice.short(&voice.locale.detail(why), desk.text_max())),
             );
         }
+        let over = self.over().and_then(|_| Record::of(self, views).pull(voice));
+        lines.extend(over);
         lines.extend(
             proof.into_iter().flat_map(|proof| proved(voice, proof.accepted.as_ref(), proof.landed.as_ref())),
         );

@@ -46,15 +46,27 @@ impl<'a> Record<'a> {
         check.or_else(|| self.proof?.check.as_ref())
     }
 
-    /// Returns the review that goes on, unless the work is being merged.
+    /// Returns the review that goes on here; `None` while the work is being merged, or others look at it at a forge.
     pub(crate) fn review(&self) -> Option<&'a Review> {
-        self.review.filter(|review| !review.is_being_merged())
+        self.review.filter(|review| review.asked().is_some() || review.waits_for_person())
     }
 
     fn accepted(&self) -> Option<&'a Actor> {
-        let merging = self.review.filter(|review| review.is_being_merged());
+        let merging = self.review.filter(|review| review.is_being_merged() || review.is_proposed());
         let by = merging.and_then(|review| review.accepted.as_ref()).map(|accepted| &accepted.by);
         by.or_else(|| self.proof?.accepted.as_ref()).filter(|by| !by.is_herder())
+    }
+
+    /// Returns the address of the pull request.
+    fn link(&self) -> Option<&'a str> {
+        let pull = self.checkout.and_then(|checkout| checkout.pull.as_deref());
+        let link = pull.map(|pull| pull.opened.link.as_str());
+        link.or_else(|| Some(self.landed()?.link.as_str())).filter(|link| !link.is_empty())
+    }
+
+    /// Returns the sentence about the pull request.
+    pub(super) fn pull(&self, voice: Voice<'_>) -> Option<String> {
+        Some(voice.text("cmd-task-pull", &[("link", self.link()?.into())]))
     }
 
     fn landed(&self) -> Option<&'a Landed> {
@@ -64,7 +76,8 @@ impl<'a> Record<'a> {
     /// Returns the check, the acceptance and the merge in the sentences of `task show`.
     pub(crate) fn lines(&self, voice: Voice<'_>) -> Vec<String> {
         let check = self.check().map(|check| checked(voice, check, WORK_MAX.saturating_mul(8)));
-        check.into_iter().chain(proved(voice, self.accepted(), self.landed())).collect()
+        let pull = self.pull(voice);
+        check.into_iter().chain(pull).chain(proved(voice, self.accepted(), self.landed())).collect()
     }
 
     /// Returns the same for programs; null if there is nothing.
@@ -94,6 +107,7 @@ impl<'a> Record<'a> {
             "in_review_since": self.review().map(|review| review.since),
             "reviewer": self.review().and_then(Review::asked).map(|asked| &asked.agent),
             "accepted_by": self.accepted(),
+            "pull_request": self.link(),
             "merged": landed,
         })
     }

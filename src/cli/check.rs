@@ -16,6 +16,8 @@ use crate::certificate::Certificate;
 use crate::chat::{discord, irc};
 use crate::clock::running::Running;
 use crate::config::{self, Config, Evaluator, IrcNetwork};
+use crate::core::pull::Client;
+use crate::core::review::OnAccept;
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::evaluator::credential::Credential;
 use crate::journal::OpenError;
@@ -166,6 +168,7 @@ fn agent(agent: &AgentSpec) -> Vec<Finding> {
     findings.extend(credentials(agent, home.as_deref()));
     findings.extend(netrc(agent, home.as_deref()));
     findings.extend(workspace(agent));
+    findings.extend(forge(agent));
     findings
 }
 
@@ -218,12 +221,35 @@ fn workspace(agent: &AgentSpec) -> Option<Finding> {
 /// Checks that an agent's repository is one: a folder with `.git`, or a bare repository.
 fn repository(agent: &AgentSpec) -> Finding {
     let (name, path) = (&agent.name, &agent.workspace);
+    if let Some(url) = agent.repository.as_ref().map(|of| &of.url).filter(|url| !url.is_empty()) {
+        return Finding::good(format!(
+            "{name}: repository {url}, of which a copy is kept in the data folder"
+        ));
+    }
     let shown = path.display();
     if path.join(".git").exists() || (path.join("objects").is_dir() && path.join("HEAD").is_file()) {
         return folder(&format!("{name}: repository"), path);
     }
     Finding::bad(format!(
         "{name}: {shown} is no git repository; make one (git init, git clone), or name its top folder"
+    ))
+}
+
+/// Checks that the program that opens an agent's pull requests can be executed; `None` if it opens none.
+fn forge(agent: &AgentSpec) -> Option<Finding> {
+    let repository = agent.repository.as_ref()?;
+    let OnAccept::Pull { .. } = repository.landing.on_accept else { return None };
+    let forge = repository.forge.as_deref().cloned().unwrap_or_default();
+    let client = match &forge.client {
+        Client::Gh => "gh".to_owned(),
+        Client::Program(path) => path.display().to_string(),
+    };
+    let inherited = ["PATH".to_owned()];
+    let found = runnable(&client, "[forge] client", Path::new("/"), &forge.env, &inherited);
+    let name = &agent.name;
+    Some(found.map_or_else(
+        |why| Finding::bad(format!("{name}: pull requests: {why}")),
+        |path| Finding::good(format!("{name}: pull requests: {path}")),
     ))
 }
 

@@ -12,6 +12,7 @@ mod discord;
 mod environment;
 mod evaluator;
 mod folders;
+mod forge;
 mod http;
 mod irc;
 mod machine;

@@ -6,16 +6,25 @@ use std::time::Duration;
 use crate::core::check::Check;
 use crate::core::checkout::{CloneSetup, Repository};
 use crate::core::id::AgentName;
+use crate::core::pull::FOLLOW_UPS;
 use crate::core::review::{Landing, Method, OnAccept, ROUNDS, Reviewer};
 use crate::core::spec::AgentSpec;
 
+use crate::files::digest;
+
 use super::section::{Section, meant};
+
+/// Name of the folder below the data folder with herder's own copies of repositories.
+const COPIES: &str = "repositories";
 
 /// Maximum of `check_tries`: each failure that goes back is a session, and more of them lead nowhere.
 const CHECK_TRIES_MAX: u64 = 20;
 
 /// Maximum of `review_rounds`, for the same reason.
 const REVIEW_ROUNDS_MAX: u64 = 20;
+
+/// Maximum of `follow_ups`, for the same reason.
+const FOLLOW_UPS_MAX: u64 = 20;
 
 /// Parses the repository in which each task gets a clone of its own; `None` if the agent has a workspace.
 pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
@@ -27,7 +36,7 @@ pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
     let (setup, check) = (setup(section), check(section));
     let landing = landing(section);
     let Some(path) = path else {
-        for key in ["review", "review_rounds", "on_accept", "merge_method"]
+        for key in ["review", "review_rounds", "on_accept", "merge_method", "follow_ups"]
             .into_iter()
             .filter(|key| section.has(key))
         {
@@ -57,9 +66,14 @@ pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
             "the agent has a workspace as well; take one of them out: with a repository each task has a folder of its own",
         );
     }
-    if !Path::new(&path.value).is_absolute() {
-        let why = format!("\"{}\" is relative; write the whole path, from /", path.value);
+    let url = address(section, &path.value);
+    if url.is_none() && !Path::new(&path.value).is_absolute() {
+        let why = format!("\"{}\" is relative; write the whole path, from /, or an address", path.value);
         section.problem("repository", why);
+    }
+    if url.is_some() && !copy.is_empty() {
+        let why = "only a repository on this machine has files beside those of git; name the path of one, or take it out";
+        section.problem("copy", why);
     }
     if base.starts_with('-') || base.contains(|c: char| c.is_whitespace() || c.is_control()) {
         section.problem("base", format!("\"{base}\" is no name of a branch; write e.g. base = \"main\""));
@@ -80,10 +94,49 @@ pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
             section.problem_at(file.line, "copy", why);
         }
     }
-    section.folder("repository", PathBuf::from(&path.value));
     let copy = copy.into_iter().map(|file| file.value).collect();
-    let path = path.value.into();
-    Some(Box::new(Repository { path, base, copy, setup, git_name, git_email, check, landing }))
+    let (path, url) = match url {
+        Some(url) => (own_copy(&url), url),
+        None => {
+            section.folder("repository", PathBuf::from(&path.value));
+            (path.value.into(), String::new())
+        }
+    };
+    // The section is of the whole file, see `forge`.
+    let forge = None;
+    Some(Box::new(Repository { path, url, base, copy, setup, git_name, git_email, check, landing, forge }))
+}
+
+/// Returns the value if it is an address; `None` if it is a path.
+fn address(section: &Section<'_>, value: &str) -> Option<String> {
+    let is_path = value.starts_with(['/', '.']);
+    let (scheme, rest) = value.split_once("://").unwrap_or(("", value));
+    // As git reads it: `git@host:owner/name`.
+    let is_short = scheme.is_empty() && rest.split_once(':').is_some_and(|(host, _)| !host.contains('/'));
+    if is_path || (scheme.is_empty() && !is_short) {
+        return None;
+    }
+    if !["", "https", "http", "ssh", "git", "file"].contains(&scheme) {
+        let why = format!("\"{scheme}\" is not one of https, ssh, http, git and file");
+        section.problem("repository", why);
+    }
+    if rest.split_once('@').is_some_and(|(who, _)| who.contains(':') && !who.contains('/')) {
+        let why = "a password in an address would be stored with the agent; take it out, and give git the login: see [forge]";
+        section.problem("repository", why);
+    }
+    if value.starts_with('-') || value.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        section.problem("repository", "an address has no blanks and does not begin with -");
+    }
+    Some(value.to_owned())
+}
+
+/// Returns the path of herder's own copy of a repository, below its data folder.
+fn own_copy(url: &str) -> PathBuf {
+    let last = url.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let name: String = last.trim_end_matches(".git").chars().filter(plain).take(40).collect();
+    let digits = digest(url.as_bytes()).to_string();
+    Path::new(COPIES).join(format!("{name}-{}.git", digits.get(..16).unwrap_or(&digits)))
 }
 
 /// Parses the command that makes a new clone ready; `None` if there is none.
@@ -108,15 +161,30 @@ fn setup(section: &Section<'_>) -> Option<Box<CloneSetup>> {
 fn landing(section: &Section<'_>) -> Landing {
     let review = reviewer(section);
     let method = section.choice("merge_method", &Method::WORDS);
-    let keeps = section.choice("on_accept", &[("keep", true), ("merge", false)]).unwrap_or(true);
-    if keeps && method.is_some() && section.has("repository") {
-        section.problem(
-            "merge_method",
-            "nothing is merged; write on_accept = \"merge\" as well, or take it out",
-        );
+    let follow_ups = section.number("follow_ups", 0..=FOLLOW_UPS_MAX);
+    let (merge, pull) = (OnAccept::Merge(method.unwrap_or_default()), pull(follow_ups));
+    let words = [("keep", OnAccept::Keep), ("merge", merge), ("pr", pull)];
+    let on_accept = section.choice("on_accept", &words).unwrap_or_default();
+    if section.has("repository") {
+        if method.is_some() && on_accept != merge {
+            section.problem(
+                "merge_method",
+                "herder merges nothing here; write on_accept = \"merge\" as well, or take it out",
+            );
+        }
+        if follow_ups.is_some() && on_accept != pull {
+            section.problem(
+                "follow_ups",
+                "no pull request is opened here; write on_accept = \"pr\" as well, or take it out",
+            );
+        }
     }
-    let on_accept = if keeps { OnAccept::Keep } else { OnAccept::Merge(method.unwrap_or_default()) };
     Landing { review, on_accept }
+}
+
+fn pull(follow_ups: Option<u64>) -> OnAccept {
+    let follow_ups = follow_ups.and_then(|number| u32::try_from(number).ok()).unwrap_or(FOLLOW_UPS);
+    OnAccept::Pull { follow_ups }
 }
 
 /// Parses the one who reviews the agent's work: nobody, a person or another agent. That the agent exists is looked at once

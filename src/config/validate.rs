@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 use crate::core::danger::AskPattern;
 use crate::core::machine::Enforcement;
 use crate::core::policy::{EscalationRules, Exponential, Intensity, Policy};
+use crate::core::pull::Forge;
 use crate::core::quota::QuotaRules;
 use crate::files::FileRules;
 use crate::redact::Redactor;
@@ -17,7 +18,7 @@ use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
 use super::{
     AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools, access, agents, discord,
-    evaluator, http, irc, machine, passwords, quota, runners, spending, telemetry, webhook,
+    evaluator, forge, http, irc, machine, passwords, quota, runners, spending, telemetry, webhook,
 };
 
 /// The result of reading a configuration file.
@@ -124,7 +125,9 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
             top.problem("name", why);
         }
     }
-    let agents = agents::agents(&top, &irc, discord.as_ref(), &data_dir);
+    let forge = top.table("forge").map_or_else(Forge::default, forge::forge);
+    let mut agents = agents::agents(&top, &irc, discord.as_ref(), &data_dir);
+    forge::given(&forge, &mut agents);
     let mut policy = top.table("supervisor").map_or_else(Policy::default, supervisor);
     policy.quota = top.table("quota").map_or_else(QuotaRules::default, quota::quota);
     policy.caps = top.table("limits").map(spending::limits).unwrap_or_default();

@@ -1,11 +1,11 @@
 //! The clone and the branch of a task.
 
 mod event;
+mod repository;
 mod seat;
 mod setup;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +16,12 @@ use super::detail::{GitReason, Own};
 use super::event::Event;
 use super::id::{AgentName, WorkId};
 use super::outcome::Usage;
+use super::pull::PullRequest;
 use super::review::{Back, Landed, Landing, Review, ReviewOf};
 use super::work::{TaskEnd, Work, WorkKind};
 
 pub use event::{Act, Acted, Base, CheckoutEvent};
+pub use repository::Repository;
 pub use seat::Conversation;
 pub use setup::CloneSetup;
 
@@ -31,34 +33,6 @@ const SLUG_MAX: usize = 40;
 
 /// Maximum length of the reason of a failed act, in bytes.
 pub(super) const WHY_MAX: usize = 500;
-
-/// A repository in which each task of an agent gets a clone and a branch of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Repository {
-    /// Path of the repository on the agent's machine.
-    pub path: PathBuf,
-    /// The branch or commit that tasks begin from; empty: the default branch of its remote, else its HEAD.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub base: String,
-    /// Files of the repository's folder that are copied into each clone although git does not track them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub copy: Vec<String>,
-    /// The command that runs once in each new clone; `None`: it is ready as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setup: Option<Box<CloneSetup>>,
-    /// Name of the author of the agent's commits; empty: the agent's own git settings.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub git_name: String,
-    /// Address of the author of the agent's commits; empty: the agent's own git settings.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub git_email: String,
-    /// The check of the agent's work; `None`: what the agent says is believed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<Box<Check>>,
-    /// The way of the agent's work into the base.
-    #[serde(default, skip_serializing_if = "Landing::is_none")]
-    pub landing: Landing,
-}
 
 /// The clone of a task as it is planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,8 +63,13 @@ impl Plan {
     #[must_use]
     pub fn new(repository: &Repository, work: &Work) -> Self {
         let (task, slug) = (work.task(), slug(&work.text));
-        let repository =
-            Repository { setup: None, check: None, landing: Landing::default(), ..repository.clone() };
+        let repository = Repository {
+            setup: None,
+            check: None,
+            landing: Landing::default(),
+            forge: None,
+            ..repository.clone()
+        };
         Self {
             task,
             repository,
@@ -224,6 +203,9 @@ pub struct Checkout {
     /// The place of the work in the base, once it was merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landed: Option<Landed>,
+    /// The pull request for the work, once one was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull: Option<Box<PullRequest>>,
     /// Number of merges that went back to the agent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conflicts: u32,
@@ -252,6 +234,7 @@ impl Checkout {
             merges: 0,
             done_at: String::new(),
             landed: None,
+            pull: None,
             conflicts: 0,
             reviews: 0,
             rejections: 0,
@@ -371,6 +354,8 @@ impl Checkouts {
             }),
             CheckoutEvent::Accepted { task, by } => (*task, &|checkout| checkout.accept(by)),
             CheckoutEvent::LeftToPerson { task, why } => (*task, &|checkout| checkout.leave_to_person(why)),
+            CheckoutEvent::Proposed { task, pull } => (*task, &|checkout| checkout.propose(pull)),
+            CheckoutEvent::Heard { task, news } => (*task, &|checkout| checkout.note_news(news)),
             CheckoutEvent::Landed { task, landed } => {
                 // Messages begin another task from now on.
                 self.open.take_if(|open| open == task);

@@ -125,6 +125,7 @@ impl HookEvent {
             | N::CheckPassed { .. }
             | N::CheckFailed { .. }
             | N::TaskReturned { .. }
+            | N::TaskProposed { .. }
             | N::TaskOpened { .. }
             | N::TaskDropping { .. }
             | N::CapNear { .. }

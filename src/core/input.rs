@@ -8,11 +8,12 @@ use super::ask::{AskAnswer, AskKey, Inquiry, Part};
 use super::card::Card;
 use super::checkout::Acted;
 use super::dealings::{Cut, Onward};
-use super::detail::Own;
+use super::detail::{Detail, Own};
 use super::handoff::Places;
 use super::id::{AccountName, AgentName, AskId, SessionId, WorkId};
 use super::lead::PartResult;
 use super::outcome::{Category, Outcome, Usage};
+use super::pull::Look;
 use super::review::Opinion;
 use super::spec::AgentSpec;
 use super::time::Timestamp;
@@ -178,6 +179,15 @@ pub enum Input {
         task: WorkId,
         /// The result.
         acted: Acted,
+    },
+    /// The pull request of a task was looked at.
+    Followed {
+        /// Number of the task.
+        task: WorkId,
+        /// Number of the pull request.
+        number: u32,
+        /// The pull request as it is; or the reason why it was not seen for long.
+        look: Result<Look, Detail>,
     },
     /// The review of a task by another agent ended.
     Reviewed {

@@ -46,6 +46,7 @@ pub mod policy;
 pub mod post;
 mod posts;
 pub mod promotion;
+pub mod pull;
 pub mod quota;
 mod react;
 mod recap;

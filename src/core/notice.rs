@@ -150,7 +150,16 @@ pub enum Notice {
     /// 🧑‍⚖️ A person is to decide about a task instead of the reviewing agent.
     ReviewLeft { agent: AgentName, task: WorkId, why: Detail },
     /// ✅ The work of a task is accepted; it is merged, or stays on its branch.
-    TaskAccepted { agent: AgentName, task: WorkId, by: String, merges: bool },
+    TaskAccepted {
+        agent: AgentName,
+        task: WorkId,
+        by: String,
+        merges: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        proposes: bool,
+    },
+    /// 📤 A pull request for the work of a task is open.
+    TaskProposed { agent: AgentName, task: WorkId, link: String },
     /// 👀 The work of a task goes back to its agent with a person's words.
     TaskRejected { agent: AgentName, task: WorkId, by: String },
     /// ✅ The work of a task is in the base.

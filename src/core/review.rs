@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   done, its check passed ──► in review ──► accepted ──► kept: done
-//!            ▲                     │             └──────► being merged ──► in the base: done
+//!            ▲                     │             ├──────► a pull request, see `pull`
+//!            │                     │             └──────► being merged ──► in the base: done
 //!            └──── rejected ◄──────┘                            │
 //!            └──── a conflict, or a failed check of the result ◄┘
 //! ```
@@ -17,6 +18,7 @@ use super::checkout::{Checkout, Checkouts, Held, Stage};
 use super::cut;
 use super::detail::{Detail, GitReason};
 use super::id::{AgentName, WorkId};
+use super::pull::{News, Opened};
 use super::time::Timestamp;
 use super::work::{Actor, Work};
 
@@ -80,6 +82,11 @@ pub enum OnAccept {
     Keep,
     /// The work is merged into the base.
     Merge(Method),
+    /// The branch is pushed, and a pull request opened for it.
+    Pull {
+        /// Number of times that failed checks and remarks go back to the agent before a person is called.
+        follow_ups: u32,
+    },
 }
 
 /// The settings by which a task's work gets into the base.
@@ -108,6 +115,8 @@ pub enum Merging {
     Due,
     /// The merge has failed: it is tried again once a person accepts the task again.
     Failed,
+    /// A pull request is open.
+    Open,
 }
 
 /// The acceptance of a task whose work is not in the base yet.
@@ -162,6 +171,12 @@ impl Review {
         self.asked.as_ref().filter(|_| self.accepted.is_none())
     }
 
+    /// Returns true if a person is to decide: not an agent, not the merge, and nobody at a forge.
+    #[must_use]
+    pub fn waits_for_person(&self) -> bool {
+        !self.is_being_merged() && self.asked().is_none() && (!self.is_proposed() || self.left.is_some())
+    }
+
     /// Returns true if the work is accepted, and its merge runs or is to be run.
     #[must_use]
     pub fn is_being_merged(&self) -> bool {
@@ -192,6 +207,13 @@ pub enum Back {
         /// Names of the files, at most [`FILES_MAX`].
         files: Vec<String>,
     },
+    /// Checks of the forge have failed, or people have remarks there.
+    Outside {
+        /// Address of the pull request.
+        link: String,
+        /// The checks and remarks.
+        news: Box<News>,
+    },
     /// The check has failed on the merged files.
     Red {
         /// Name of the base's branch.
@@ -216,6 +238,7 @@ impl Back {
                 "Your work on this is not done: {files} changed files are not committed. Commit what belongs to it on \
                  your branch, and remove the rest or have git ignore it."
             ),
+            Self::Outside { link, news } => news.words(link),
             Self::Rejected { by, why } => format!(
                 "{} has looked at your work on this and sends it back:\n\n{why}\n\nGo on from what is there, and commit.",
                 by.name
@@ -247,6 +270,9 @@ impl Back {
                 let own = GitReason::Red { command: evidence.command.clone(), branch: branch.clone() };
                 own.with(evidence.why().to_string())
             }
+            Self::Outside { link, news } => {
+                GitReason::Outside { link: link.clone(), names: news.from() }.into()
+            }
             Self::Rejected { why, .. } => Detail::from(why.clone()),
         }
     }
@@ -271,6 +297,9 @@ pub struct Landed {
     /// The accepted commit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub head: String,
+    /// Address of the pull request that was merged; empty if herder merged it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub link: String,
 }
 
 /// The evidence that is kept about a task that has ended.
@@ -321,6 +350,8 @@ pub enum Merged {
     Landed(Landed),
     /// The settings do not merge any more: it stays on its branch.
     Kept,
+    /// The branch is pushed, and its pull request is open.
+    Proposed(Opened),
     /// It goes back to the agent.
     Back(Back),
 }
@@ -399,6 +430,11 @@ impl Checkout {
         self.merges = self.merges.saturating_add(1);
         let (by, number, merging) = (by.clone(), self.merges, Merging::Due);
         let head = review.head.clone();
+        // A person was called, and lets it go on.
+        let goes_on = review.left.is_some() && !by.is_agent();
+        if let Some(pull) = self.pull.as_mut().filter(|_| goes_on) {
+            pull.follow_ups = 0;
+        }
         review.accepted = Some(Acceptance { by, number, head, merging });
     }
 
@@ -418,6 +454,13 @@ impl Checkout {
         if let Back::Rejected { by, .. } = back {
             self.rejections = if by.is_agent() { self.rejections.saturating_add(1) } else { 0 };
         }
+        if let Some(pull) = &mut self.pull {
+            match back {
+                Back::Outside { .. } => pull.follow_ups = pull.follow_ups.saturating_add(1),
+                Back::Rejected { by, .. } if !by.is_agent() => pull.follow_ups = 0,
+                _ => {}
+            }
+        }
         self.back = Some(Box::new((work.id, back.clone())));
         Some(work)
     }
@@ -431,10 +474,19 @@ impl Agent {
         repository.map(|repository| repository.landing.clone()).unwrap_or_default()
     }
 
-    /// Returns true if accepted work is merged into the base.
+    /// Returns the effect of accepting a task's work.
     #[must_use]
-    pub fn merges_accepted(&self) -> bool {
-        self.landing().on_accept != OnAccept::Keep
+    pub fn on_accept(&self) -> OnAccept {
+        self.landing().on_accept
+    }
+
+    /// Returns true if accepted work is merged, and true if a pull request is opened for it.
+    pub(super) fn after_acceptance(&self) -> (bool, bool) {
+        match self.on_accept() {
+            OnAccept::Keep => (false, false),
+            OnAccept::Merge(_) => (true, false),
+            OnAccept::Pull { .. } => (false, true),
+        }
     }
 
     /// Returns the tasks whose merges are to run, each with the number of that merge.
@@ -458,7 +510,7 @@ impl Checkouts {
 
     /// Returns the reviews that wait for a person.
     pub fn waiting_reviews(&self) -> impl Iterator<Item = &Review> {
-        self.reviews().filter(|review| !review.is_being_merged() && review.asked().is_none())
+        self.reviews().filter(|review| review.waits_for_person())
     }
 
     /// Returns true if a review waits for a person.

@@ -370,7 +370,10 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             clones::in_review((agent, *task), *change, (checked, onto, reviewer), *cost_usd)
         }
         N::ReviewLeft { agent, task, why } => clones::left(locale, (agent, *task), why),
-        N::TaskAccepted { agent, task, by, merges } => clones::accepted((agent, *task), by, *merges),
+        N::TaskAccepted { agent, task, by, merges, proposes } => {
+            clones::accepted((agent, *task), by, (*merges, *proposes))
+        }
+        N::TaskProposed { agent, task, link } => clones::proposed((agent, *task), link),
         N::TaskRejected { agent, task, by } => clones::rejected((agent, *task), by),
         N::TaskLanded { agent, task, branch, commit } => clones::landed((agent, *task), branch, commit),
         N::TaskReturned { agent, task, why } => clones::returned(locale, (agent, *task), why),

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::wire::{FILES_FROM, JOBS_FROM};
+use super::wire::{FILES_FROM, JOBS_FROM, PULLS_FROM};
 use crate::core::checkout::{Act, Acted, Held, Plan};
 use crate::core::detail::Detail;
+use crate::core::pull::{Forge, Look, PullRequest};
+use crate::runtime::forge::Proposal;
 use crate::runtime::git::diff::{Diff, Selection};
 use crate::runtime::{Launch, check, merge, setup};
 
@@ -31,6 +33,9 @@ pub(crate) enum JobKind {
         /// Its setup; `None` if it needs none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         setup: Option<Box<setup::Run>>,
+        /// The login at the remote of a repository that an address names; `None` for a person's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        login: Option<Box<Forge>>,
     },
     /// The commits of a clone are fetched into the repository, and it is looked at.
     Read {
@@ -83,6 +88,24 @@ pub(crate) enum JobKind {
         /// The merge.
         run: Box<merge::Run>,
     },
+    /// The branch of accepted work is pushed, and a pull request opened for it; from version 5 on.
+    Propose {
+        /// Number of the merge.
+        number: u32,
+        /// The forge.
+        forge: Box<Forge>,
+        /// The work.
+        proposal: Box<Proposal>,
+    },
+    /// A pull request is looked at; from version 5 on.
+    Follow {
+        /// The forge.
+        forge: Box<Forge>,
+        /// The task's clone.
+        plan: Box<Plan>,
+        /// The pull request.
+        pull: Box<PullRequest>,
+    },
 }
 
 /// The result of a job.
@@ -95,6 +118,8 @@ pub(crate) enum JobResult {
     Looked(Result<Held, Detail>),
     /// The changes of a task; or the reason why they cannot be read.
     Compared(Result<Diff, Detail>),
+    /// A pull request as it is; or the reason why it cannot be looked at.
+    Followed(Result<Look, Detail>),
     /// The bytes of a file in Base64; or the reason why there are none, for the model that named it.
     Taken(Result<String, String>),
 }
@@ -114,7 +139,9 @@ impl Job {
             | JobKind::Remove { .. }
             | JobKind::Look { .. }
             | JobKind::Compare { .. }
-            | JobKind::Take { .. } => {}
+            | JobKind::Take { .. }
+            | JobKind::Propose { .. }
+            | JobKind::Follow { .. } => {}
         }
     }
 
@@ -122,6 +149,7 @@ impl Job {
     pub(super) const fn version(&self) -> u32 {
         match self.kind {
             JobKind::Take { .. } => FILES_FROM,
+            JobKind::Propose { .. } | JobKind::Follow { .. } => PULLS_FROM,
             JobKind::Make { .. }
             | JobKind::Read { .. }
             | JobKind::Remove { .. }
@@ -139,7 +167,10 @@ impl Job {
             JobKind::Read { number, .. } => JobResult::Acted(Acted::Read(*number, Err(why))),
             JobKind::Remove { .. } => JobResult::Acted(Acted::Failed(Act::Remove, why)),
             JobKind::Check { number, .. } => JobResult::Acted(Acted::Checked(*number, Err(why))),
-            JobKind::Merge { number, .. } => JobResult::Acted(Acted::Merged(*number, Err(why))),
+            JobKind::Merge { number, .. } | JobKind::Propose { number, .. } => {
+                JobResult::Acted(Acted::Merged(*number, Err(why)))
+            }
+            JobKind::Follow { .. } => JobResult::Followed(Err(why)),
             JobKind::Look { .. } => JobResult::Looked(Err(why)),
             JobKind::Compare { .. } => JobResult::Compared(Err(why)),
             JobKind::Take { .. } => JobResult::Taken(Err(format!("It cannot be read: {why}."))),
@@ -155,6 +186,7 @@ pub(super) mod tests {
     use crate::core::check::Check;
     use crate::core::checkout::{Base, Checkout, CloneSetup, Repository};
     use crate::core::id::WorkId;
+    use crate::core::pull::{Client, FailedCheck, Opened, PullState, Remark, RemarkKind, Seen};
     use crate::core::review::{Landed, Merged, Method};
     use crate::runtime::git::merge::Order;
 
@@ -196,9 +228,10 @@ pub(super) mod tests {
             text: "port the build".to_owned(),
         };
         let setup = CloneSetup { command: "npm ci".to_owned(), timeout: CloneSetup::TIMEOUT };
-        let alone = merge::Run { order, setup: None, check: Some(check.clone()), evidence: None };
+        let alone =
+            merge::Run { order, setup: None, check: Some(check.clone()), evidence: None, login: None };
         let merge = merge::Run { setup: Some(setup.clone()), ..alone.clone() };
-        let make = |setup| JobKind::Make { plan: Box::new(plan()), setup };
+        let make = |setup| JobKind::Make { plan: Box::new(plan()), setup, login: None };
         let run = setup::Run { launch: launch(), setup };
         vec![
             job(make(None)),
@@ -222,8 +255,12 @@ pub(super) mod tests {
 
     fn results() -> Vec<JobResult> {
         let why = || Detail::from("git failed");
-        let landed =
-            Landed { branch: "main".to_owned(), commit: "5e6f".to_owned(), head: "0a1b2c3d".to_owned() };
+        let landed = Landed {
+            branch: "main".to_owned(),
+            commit: "5e6f".to_owned(),
+            head: "0a1b2c3d".to_owned(),
+            link: String::new(),
+        };
         let base = Base { commit: "5e6f".to_owned(), onto: "main".to_owned() };
         vec![
             JobResult::Acted(Acted::Made(base)),
@@ -264,6 +301,8 @@ pub(super) mod tests {
                 | JobKind::Compare { .. }
                 | JobKind::Check { .. }
                 | JobKind::Take { .. }
+                | JobKind::Propose { .. }
+                | JobKind::Follow { .. }
                 | JobKind::Merge { .. } => {}
             }
         }
@@ -280,6 +319,59 @@ pub(super) mod tests {
         let taken =
             [JobResult::Taken(Ok("aGk=".to_owned())), JobResult::Taken(Err("There is none.".to_owned()))];
         assert_lines(&taken, include_str!("../../tests/golden/runner/v4/done.jsonl"));
+    }
+
+    #[test]
+    fn jobs_of_version_5_are_read_and_written_as_they_were() {
+        let forge = Box::new(Forge { inherit_env: vec!["GH_TOKEN".to_owned()], ..Forge::default() });
+        let proposal = Proposal {
+            plan: plan(),
+            head: "0a1b2c3d".to_owned(),
+            before: None,
+            text: "port the build".to_owned(),
+            note: "ported".to_owned(),
+        };
+        let again = Proposal { before: Some("5e6f".to_owned()), ..proposal.clone() };
+        let opened = Opened {
+            number: 5,
+            link: "https://forge.example/moss/app/pull/5".to_owned(),
+            branch: "main".to_owned(),
+            head: "0a1b2c3d".to_owned(),
+        };
+        let pull = PullRequest {
+            opened: opened.clone(),
+            seen: Seen { comment: 7, line: 8, review: 9 },
+            red: "0a1b2c3d".to_owned(),
+            follow_ups: 1,
+        };
+        let client = Client::Program(PathBuf::from("/usr/local/bin/forge"));
+        let other = Box::new(Forge { client, ..(*forge).clone() });
+        let jobs = [
+            job(JobKind::Propose { number: 2, forge: forge.clone(), proposal: Box::new(proposal) }),
+            job(JobKind::Propose { number: 3, forge: other, proposal: Box::new(again) }),
+            job(JobKind::Follow { forge, plan: Box::new(plan()), pull: Box::new(pull) }),
+        ];
+        assert!(jobs.iter().all(|job| job.version() == 5));
+        assert_lines(&jobs, include_str!("../../tests/golden/runner/v5/job.jsonl"));
+        let failed =
+            FailedCheck { name: "test".to_owned(), text: "1 failed".to_owned(), link: String::new() };
+        let remark = Remark {
+            kind: RemarkKind::Line,
+            number: 9,
+            by: "moss".to_owned(),
+            place: "src/lib.rs:7".to_owned(),
+            text: "name the error".to_owned(),
+        };
+        let open = Look { state: PullState::Open, failed: vec![failed], remarks: vec![remark] };
+        let over = |state| Look { state, failed: Vec::new(), remarks: Vec::new() };
+        let results = [
+            JobResult::Acted(Acted::Merged(2, Ok(Merged::Proposed(opened)))),
+            JobResult::Followed(Ok(open)),
+            JobResult::Followed(Ok(over(PullState::Merged { commit: "5e6f".to_owned() }))),
+            JobResult::Followed(Ok(over(PullState::Closed))),
+            JobResult::Followed(Err(Detail::from("no answer"))),
+        ];
+        assert_lines(&results, include_str!("../../tests/golden/runner/v5/done.jsonl"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -16,10 +17,12 @@ use crate::core::check::Evidence;
 use crate::core::checkout::{self, Act, Acted, Base, Plan};
 use crate::core::detail::Detail;
 use crate::core::id::AgentName;
+use crate::core::pull::{Forge, Look, Opened, PullRequest};
 use crate::core::review::Merged;
 use crate::files::{FileSource, FileStore, WantedFiles};
 use crate::redact::Redactor;
 use crate::runtime::check::{self, Run};
+use crate::runtime::forge::{Answers, Proposal, Reached, login};
 use crate::runtime::git::Git;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
@@ -72,6 +75,8 @@ pub struct Machine {
     files: FileSource,
     /// Held while a task is merged into a repository, by the repository's folder.
     merges: Mutex<BTreeMap<PathBuf, Arc<AsyncMutex<()>>>>,
+    /// Answers of forges.
+    answers: Answers,
 }
 
 impl Machine {
@@ -89,6 +94,7 @@ impl Machine {
             tools,
             files: FileSource::Store(FileStore::new(&data_dir)),
             merges: Mutex::default(),
+            answers: Answers::default(),
         }
     }
 
@@ -169,8 +175,9 @@ impl Machine {
             _ => Duration::ZERO,
         };
         let done = match kind {
-            JobKind::Make { plan, setup } => {
-                let made = stop.run_until_cancelled(Box::pin(self.make(&checkouts, &plan, setup))).await;
+            JobKind::Make { plan, setup, login } => {
+                let made = Box::pin(self.make(checkouts, &plan, setup, login.as_deref()));
+                let made = stop.run_until_cancelled(made).await;
                 made.map(|made| {
                     JobResult::Acted(made.map_or_else(|why| Acted::Failed(Act::Make, why), Acted::Made))
                 })
@@ -200,6 +207,15 @@ impl Machine {
                 let boxed = |evidence: Option<Evidence>| evidence.map(Box::new);
                 checked.map(|checked| JobResult::Acted(Acted::Checked(number, checked.map(boxed))))
             }
+            JobKind::Propose { number, forge, proposal } => {
+                let opened = self.propose(checkouts, &forge, *proposal);
+                let opened = stop.run_until_cancelled(opened).await;
+                opened.map(|opened| JobResult::Acted(Acted::Merged(number, opened.map(Merged::Proposed))))
+            }
+            JobKind::Follow { forge, plan, pull } => {
+                let look = self.follow(checkouts, &forge, &plan, &pull);
+                stop.run_until_cancelled(look).await.map(JobResult::Followed)
+            }
             // The step of the base is not cut short.
             JobKind::Merge { number, launch, run } => {
                 let merged = Box::pin(self.merge(*launch, *run, stop)).await;
@@ -219,6 +235,10 @@ impl Machine {
             JobResult::Taken(taken) => {
                 JobResult::Taken(taken.map(|bytes| outbox::redacted(&bytes, &self.redactor)))
             }
+            JobResult::Followed(look) => JobResult::Followed(match look {
+                Ok(look) => Ok(look.each_text(|text| self.redactor.redact(text).into_owned())),
+                Err(why) => Err(of(&why)),
+            }),
             JobResult::Looked(looked) => JobResult::Looked(looked.map_err(|why| of(&why))),
             JobResult::Compared(compared) => JobResult::Compared(match compared {
                 Ok(diff) => Ok(diff.each_text(|text| self.redactor.redact(text).into_owned())),
@@ -251,16 +271,23 @@ impl Machine {
     /// Makes a clone, and sets it up.
     async fn make(
         &self,
-        checkouts: &Checkouts,
+        checkouts: Checkouts,
         plan: &Plan,
         setup: Option<Box<setup::Run>>,
+        login: Option<&Forge>,
     ) -> Result<Base, Detail> {
+        let checkouts = self.with_login(checkouts, login)?;
+        {
+            let turn = self.turn(checkouts.place(plan));
+            let _turn = turn.lock().await;
+            Box::pin(checkouts.freshen(plan, false)).await?;
+        }
         let setup = setup.map(|run| {
             self.withhold(&run.launch.withheld);
             let local = self.local(&run.launch, None);
             ((run.launch, local), run.setup)
         });
-        Box::pin(setup::make(checkouts, &self.trees, plan, setup)).await
+        Box::pin(setup::make(&checkouts, &self.trees, plan, setup)).await
     }
 
     /// Runs the check of a task in its clone.
@@ -286,17 +313,76 @@ impl Machine {
     ) -> Option<Result<Merged, Detail>> {
         self.withhold(&launch.withheld);
         let (checkouts, local) = (self.checkouts(launch.marker.clone()), self.local(&launch, None));
-        run.order.text = local.redactor.redact(&run.order.text).into_owned();
-        let shared = match stop.run_until_cancelled(checkouts.shared_folder(&run.order.plan)).await? {
-            Ok(shared) => shared,
+        let checkouts = match self.with_login(checkouts, run.login.as_deref()) {
+            Ok(checkouts) => checkouts,
             Err(why) => return Some(Err(why)),
         };
-        let turn = {
-            let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(merges.entry(shared).or_default())
+        run.order.text = local.redactor.redact(&run.order.text).into_owned();
+        let plan = &run.order.plan;
+        let shared = match plan.repository.url.is_empty() {
+            true => stop.run_until_cancelled(checkouts.shared_folder(plan)).await?,
+            false => Ok(checkouts.place(plan)),
+        };
+        let turn = match shared {
+            Ok(shared) => self.turn(shared),
+            Err(why) => return Some(Err(why)),
         };
         let with = (launch, local);
         Box::pin(merge::run(&checkouts, &self.trees, with, run, (turn, stop))).await
+    }
+
+    /// Pushes the branch of accepted work, and opens a pull request for it.
+    ///
+    /// # Errors
+    /// The remote or the forge cannot be reached, or refuses.
+    fn propose<'a>(
+        &'a self,
+        checkouts: Checkouts,
+        forge: &'a Forge,
+        mut proposal: Proposal,
+    ) -> BoxFuture<'a, Result<Opened, Detail>> {
+        for text in [&mut proposal.text, &mut proposal.note] {
+            *text = self.redactor.redact(text).into_owned();
+        }
+        Box::pin(async move {
+            let checkouts = checkouts.with_login(login(forge, &self.redactor)?);
+            self.reached(&checkouts, forge).open(&proposal).await
+        })
+    }
+
+    /// Looks at a pull request.
+    ///
+    /// # Errors
+    /// The forge cannot be reached, or refuses.
+    fn follow<'a>(
+        &'a self,
+        checkouts: Checkouts,
+        forge: &'a Forge,
+        plan: &'a Plan,
+        pull: &'a PullRequest,
+    ) -> BoxFuture<'a, Result<Look, Detail>> {
+        Box::pin(async move {
+            let checkouts = checkouts.with_login(login(forge, &self.redactor)?);
+            self.reached(&checkouts, forge).look(plan, pull).await
+        })
+    }
+
+    fn reached<'a>(&'a self, checkouts: &'a Checkouts, forge: &'a Forge) -> Reached<'a> {
+        Reached { client: &forge.client, checkouts, answers: &self.answers }
+    }
+
+    /// Returns the clones with the login at the remote of a repository that an address names.
+    fn with_login(&self, checkouts: Checkouts, forge: Option<&Forge>) -> Result<Checkouts, Detail> {
+        Ok(match forge {
+            Some(forge) => checkouts.with_login(login(forge, &self.redactor)?),
+            None => checkouts,
+        })
+    }
+
+    /// Returns what is held by whoever changes a repository.
+    fn turn(&self, repository: PathBuf) -> Arc<AsyncMutex<()>> {
+        let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(merges.entry(repository).or_default())
     }
 
     /// Adds environment variables that no agent gets from the next session on.

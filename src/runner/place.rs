@@ -14,6 +14,7 @@ use super::{Machine, prefix};
 use crate::core::checkout::{Acted, Held, Plan};
 use crate::core::detail::{Detail, Own};
 use crate::core::id::{AgentName, SessionId};
+use crate::core::pull::Look;
 use crate::runtime::git::diff::{Diff, Selection};
 use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::{Driver, Launch, Stay};
@@ -128,6 +129,19 @@ impl Place {
         match self.perform_soon(job).await {
             Some(JobResult::Looked(looked)) => looked,
             _ => Err(Own::Restarted.into()),
+        }
+    }
+
+    /// Looks at a pull request from there; `None` if it was stopped.
+    pub(crate) async fn follow(
+        &self,
+        marker: String,
+        kind: JobKind,
+        stop: CancellationToken,
+    ) -> Option<Result<Look, Detail>> {
+        match self.perform(Job { marker, kind }, stop).await? {
+            JobResult::Followed(look) => Some(look),
+            _ => Some(Err(Own::DriverGone.into())),
         }
     }
 

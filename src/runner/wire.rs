@@ -19,7 +19,7 @@ use crate::runtime::process::descent::Record;
 use crate::runtime::{Launch, Live, Order, Report};
 
 /// The newest version that this herder speaks.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The oldest version that this herder speaks.
 pub const OLDEST: u32 = 1;
@@ -35,6 +35,9 @@ pub const JOBS_FROM: u32 = 3;
 
 /// The first version whose runners get files from the bot.
 pub const FILES_FROM: u32 = 4;
+
+/// The first version whose runners open pull requests and look at them.
+pub const PULLS_FROM: u32 = 5;
 
 /// Maximum length of a message, in bytes. A prompt or an answer of a model is far below it.
 pub const MESSAGE_MAX: usize = 900 * 1024;

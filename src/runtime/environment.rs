@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::{Launch, Local};
 use crate::core::detail::{Detail, Own};
-use crate::core::spec::{AgentSpec, Runtime};
+use crate::core::spec::Runtime;
 
 /// The environment variable that identifies a session's processes, whatever their parent, group or session. Its value
 /// begins with the journal's id and the agent's name.
@@ -65,12 +65,12 @@ pub fn chosen(
 /// Maximum size of a file whose content becomes a variable, in bytes: a private token, not a data set.
 const FILE_MAX: u64 = 64 * 1024;
 
-/// Reads the files that an agent's settings name for variables: for each session, so that a replaced secret takes
+/// Reads the files that settings name for variables: for each session, so that a replaced secret takes
 /// effect with the next one.
 ///
 /// # Errors
 /// The file that does not contain a usable line.
-pub fn from_files(spec: &AgentSpec) -> Result<BTreeMap<String, String>, Detail> {
+pub fn from_files(files: &BTreeMap<String, PathBuf>) -> Result<BTreeMap<String, String>, Detail> {
     let read = |(name, path): (&String, &PathBuf)| {
         let unreadable = || Own::VariableUnreadable { path: path.display().to_string() };
         let mut text = String::new();
@@ -82,7 +82,7 @@ pub fn from_files(spec: &AgentSpec) -> Result<BTreeMap<String, String>, Detail> 
             text.len() as u64 <= FILE_MAX && !line.trim().is_empty() && !line.contains(['\r', '\n', '\0']);
         if usable { Ok((name.clone(), line.to_owned())) } else { Err(Detail::from(unreadable())) }
     };
-    spec.env_files.iter().map(read).collect()
+    files.iter().map(read).collect()
 }
 
 /// Returns the whole environment of the child process that `launch` describes.

@@ -12,6 +12,7 @@ use super::{Launch, Local, ProcessTrees, check, setup};
 use crate::core::check::{Check, Evidence};
 use crate::core::checkout::CloneSetup;
 use crate::core::detail::{Detail, GitReason};
+use crate::core::pull::Forge;
 use crate::core::review::{Back, Merged};
 
 /// Maximum number of merges while others move the base.
@@ -31,6 +32,9 @@ pub(crate) struct Run {
     /// The last check of the work by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) evidence: Option<Box<Evidence>>,
+    /// The login at the remote of a repository that an address names; `None` for a person's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) login: Option<Box<Forge>>,
 }
 
 /// Merges the work into the base; `None` if it was stopped before. `turn`: held while another task of the same
@@ -70,8 +74,9 @@ async fn ready(
     checkouts: &Checkouts,
     trees: &ProcessTrees,
     with: (Launch, Local),
-    Run { order, setup, check, evidence }: &Run,
+    Run { order, setup, check, evidence, .. }: &Run,
 ) -> Result<Result<Step, Merged>, Detail> {
+    checkouts.freshen(&order.plan, true).await?;
     let step = match checkouts.prepare(order).await? {
         Prepared::Landed(landed) => return Ok(Err(Merged::Landed(landed))),
         Prepared::Conflict { branch, files } => {

@@ -30,6 +30,7 @@ pub mod command;
 pub mod environment;
 mod feed;
 pub(crate) mod folder;
+pub(crate) mod forge;
 mod form;
 pub(crate) mod git;
 pub mod grants;

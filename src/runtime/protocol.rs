@@ -319,7 +319,7 @@ pub fn prepare(launch: &Launch, local: &Local) -> Result<(Invocation, Box<dyn Pr
 /// The folder or file that cannot be created, or is missing.
 pub(super) fn furnished(launch: &Launch, local: &Local) -> Result<BTreeMap<String, String>, Detail> {
     let mut environment = environment::of(launch, local);
-    let read = environment::from_files(&launch.spec)?;
+    let read = environment::from_files(&launch.spec.env_files)?;
     // Before anything can print it; settings by command have not been looked at before.
     let texts = read.values().chain(launch.spec.env.values()).chain(&launch.spec.command);
     let mut secrets: Vec<SecretString> = texts.flat_map(|text| addresses::in_text(text)).collect();

@@ -13,6 +13,7 @@
 
 mod checkouts;
 mod deciding;
+mod following;
 mod handing;
 mod keeping;
 mod pending;
@@ -190,6 +191,7 @@ pub(super) async fn supervise(
             acting: None,
             checking: None,
             merging: None,
+            following: None,
             stand: Stand::default(),
             offset: Offset::read(),
         };

@@ -1,10 +1,12 @@
 //! Tasks with a clone and a branch of their own: a whole herder, real repositories, and agents that commit in them.
 
+mod by_address;
 mod by_agent;
 pub(crate) mod checked;
 mod costs;
 mod killed;
 mod many;
+mod proposed;
 pub(crate) mod repository;
 pub(crate) mod reviewed;
 mod set_up;

@@ -109,6 +109,20 @@ fn check_says_whether_limits_can_be_set_and_what_they_need() {
 }
 
 #[test]
+fn check_looks_at_what_opens_pull_requests_and_not_at_an_address() {
+    let folder = Folder::new();
+    let agent = "[[agent]]\nname = \"a\"\nruntime = \"command\"\ncommand = [\"cat\"]\non_accept = \"pr\"\n\
+                 repository = \"https://forge.example/moss/app.git\"\n[forge]\nclient = \"/nowhere/forge\"\n";
+    fs::write(folder.path("bot.toml"), format!("{GOOD}{agent}")).expect("the file is written");
+    let run = folder.herder(&["check", "--offline"]);
+    let found: Vec<&str> = run.said.lines().filter(|line| line.contains("forge")).collect();
+    insta::assert_snapshot!(found.join("\n"), @r#"
+    ok    a: repository https://forge.example/moss/app.git, of which a copy is kept in the data folder
+    FAIL  a: pull requests: /nowhere/forge is no program that can be run; install it or correct [forge] client
+    "#);
+}
+
+#[test]
 fn check_reports_every_mistake_and_exits_78() {
     let folder = Folder::new();
     fs::write(folder.path("bot.toml"), "nam = \"x\"\nlocale = \"fr\"\n").expect("the file is written");

@@ -2,6 +2,7 @@
 
 mod credentials;
 mod evaluator;
+mod forge;
 mod landing;
 mod listener;
 mod setup;

@@ -8,6 +8,7 @@ use herder::l10n::{Locale, SOURCE};
 /// One of each kind.
 pub(crate) fn every() -> Vec<Own> {
     let seconds = Duration::from_secs;
+    let link = || "https://forge.example/moss/app/pull/5".to_owned();
     let (path, program, tool) = (|| "/srv/spark".to_owned(), || "codex".to_owned(), || "Bash".to_owned());
     vec![
         Own::ExitCode { code: -1 },
@@ -43,6 +44,15 @@ pub(crate) fn every() -> Vec<Own> {
             line: "git -C /srv/app merge --ff-only refs/herder/7/merged-0a1b2c3d4e5f6071".to_owned(),
         }
         .into(),
+        GitReason::Outside { link: link(), names: "test, moss".to_owned() }.into(),
+        GitReason::FollowedOften { link: link(), times: 0, names: "moss".to_owned() }.into(),
+        GitReason::FollowedOften { link: link(), times: 1, names: "moss".to_owned() }.into(),
+        GitReason::FollowedOften { link: link(), times: 3, names: "moss".to_owned() }.into(),
+        GitReason::PullClosed { link: link() }.into(),
+        GitReason::NotFollowed { link: link() }.into(),
+        GitReason::NoRemote { path: path() }.into(),
+        GitReason::BranchMoved { branch: "herder/7-x".to_owned() }.into(),
+        GitReason::Forge { command: "gh api repos/moss/app/pulls".to_owned() }.into(),
         GitReason::File { path: path() }.into(),
         Own::Signal { signal: 9 },
         Own::NotWaitedFor,

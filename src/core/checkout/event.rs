@@ -6,6 +6,7 @@ use super::{Held, Plan};
 use crate::check::Evidence;
 use crate::detail::Detail;
 use crate::id::{AgentName, WorkId};
+use crate::pull::{News, Opened};
 use crate::review::{Back, Landed, Merged};
 use crate::work::Actor;
 
@@ -21,7 +22,7 @@ pub enum Act {
     Remove,
     /// The check runs in the clone.
     Check,
-    /// The accepted work is merged into the base.
+    /// The accepted work is merged into the base, or its branch pushed for a pull request.
     Merge,
 }
 
@@ -136,6 +137,20 @@ pub enum CheckoutEvent {
         task: WorkId,
         /// The reason.
         back: Back,
+    },
+    /// The branch is pushed, and its pull request is open.
+    Proposed {
+        /// Number of the task.
+        task: WorkId,
+        /// The pull request.
+        pull: Opened,
+    },
+    /// Checks have failed at the forge, or somebody has said something there.
+    Heard {
+        /// Number of the task.
+        task: WorkId,
+        /// The checks and remarks.
+        news: News,
     },
     /// The accepted work is in the base.
     Landed {

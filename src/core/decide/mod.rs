@@ -168,6 +168,10 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             recovery::divided(&mut draft, *number, answer, *usage);
             Ok(draft.done())
         }
+        Input::Followed { task, number, look } => {
+            review::followed(&mut draft, *task, *number, look);
+            Ok(draft.done())
+        }
         Input::Checkout { task, acted } => {
             checkout::acted(&mut draft, *task, acted);
             Ok(draft.done())

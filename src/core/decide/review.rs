@@ -7,8 +7,10 @@ use crate::detail::{Detail, GitReason};
 use crate::event::Event;
 use crate::id::{AgentName, WorkId};
 use crate::notice::{Notice, Refusal};
+use crate::pull::{Look, Opened, PullRequest, PullState};
 use crate::review::{
-    Acceptance, Back, CONFLICTS_MAX, Merged, Merging, Opinion, ROUNDS, Review, Reviewer, WHY_MAX,
+    Acceptance, Back, CONFLICTS_MAX, Landed, Merged, Merging, OnAccept, Opinion, ROUNDS, Review, Reviewer,
+    WHY_MAX,
 };
 use crate::work::{Actor, TaskEnd};
 
@@ -70,6 +72,57 @@ pub(super) fn changed(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
             draft.begin();
         }
         (true, _) => begin(draft, task, note),
+    }
+}
+
+/// Records what a look at the pull request of a task has found. News that come while the task is worked on are read at
+/// a later look.
+pub(super) fn followed(draft: &mut Draft<'_>, task: WorkId, number: u32, look: &Result<Look, Detail>) {
+    let agent = draft.agent();
+    let Some(checkout) = agent.checkouts.all.get(&task) else { return };
+    let Some(pull) = checkout.open_pull().filter(|pull| pull.opened.number == number) else { return };
+    let Some(review) = checkout.review.as_deref().filter(|_| agent.is_at_rest(task)) else { return };
+    let Opened { link, branch, head, .. } = pull.opened.clone();
+    let (note, is_left) = (review.note.clone(), review.left.is_some());
+    match look {
+        Ok(Look { state: PullState::Merged { commit }, .. }) => {
+            landed(draft, task, Landed { branch, commit: commit.clone(), head, link }, note);
+        }
+        Ok(Look { state: PullState::Closed, .. }) => {
+            not_merged(draft, task, &GitReason::PullClosed { link }.into());
+        }
+        Ok(look) => {
+            let OnAccept::Pull { follow_ups: most } = agent.on_accept() else { return };
+            let Some(news) = pull.news(look) else { return };
+            let times = pull.follow_ups;
+            draft.record(Event::Checkout(CheckoutEvent::Heard { task, news: news.clone() }));
+            if times < most {
+                let back = Back::Outside { link, news: Box::new(news) };
+                draft.record(Event::Checkout(CheckoutEvent::Returned { task, back }));
+            } else if !is_left {
+                left_to_person(
+                    draft,
+                    task,
+                    GitReason::FollowedOften { link, times, names: news.from() }.into(),
+                );
+            }
+        }
+        Err(why) if !is_left => {
+            let why = GitReason::NotFollowed { link }.with(why.to_string());
+            left_to_person(draft, task, why);
+        }
+        Err(_) => {}
+    }
+    draft.begin();
+}
+
+/// Ends a task whose work is in the base.
+fn landed(draft: &mut Draft<'_>, task: WorkId, landed: Landed, note: Detail) {
+    draft.record(Event::Checkout(CheckoutEvent::Landed { task, landed }));
+    draft.record(Event::TaskEnded { work: task, end: TaskEnd::Done, note });
+    // It is removed if nothing was added to it meanwhile.
+    if draft.agent().checkouts.is_made(task) {
+        draft.record(Event::Checkout(CheckoutEvent::Reading { task }));
     }
 }
 
@@ -200,14 +253,21 @@ pub(super) fn accept(
     if !draft.agent().checkouts.all.get(&task).is_some_and(Checkout::is_as_reviewed) {
         return Err(Refusal::NotAsReviewed { agent, task });
     }
-    let merges = draft.agent().merges_accepted();
+    let state = draft.agent();
+    let (merges, proposes) = state.after_acceptance();
+    let goes_on = state.checkouts.review(task).is_some_and(|review| review.left.is_none());
+    // One that was left to a person is followed again.
+    let open = state.checkouts.all.get(&task).and_then(Checkout::open_pull).filter(|_| proposes && goes_on);
+    if let Some(PullRequest { opened: Opened { link, .. }, .. }) = open {
+        return Err(Refusal::PullOpen { task, link: link.clone() });
+    }
     accepted(draft, task, by);
-    Ok(Notice::TaskAccepted { agent, task, by: by.name.clone(), merges })
+    Ok(Notice::TaskAccepted { agent, task, by: by.name.clone(), merges, proposes })
 }
 
 fn accepted(draft: &mut Draft<'_>, task: WorkId, by: &Actor) {
     draft.record(Event::Checkout(CheckoutEvent::Accepted { task, by: by.clone() }));
-    if !draft.agent().merges_accepted() {
+    if draft.agent().on_accept() == OnAccept::Keep {
         let note = draft.agent().checkouts.review(task).map(|review| review.note.clone());
         end(draft, task, note.unwrap_or_default());
     }
@@ -239,13 +299,9 @@ pub(super) fn merged(draft: &mut Draft<'_>, task: WorkId, number: u32, result: &
     }
     let note = review.note.clone();
     match result {
-        Ok(Merged::Landed(landed)) => {
-            draft.record(Event::Checkout(CheckoutEvent::Landed { task, landed: landed.clone() }));
-            draft.record(Event::TaskEnded { work: task, end: TaskEnd::Done, note });
-            // It is removed if nothing was added to it meanwhile.
-            if draft.agent().checkouts.is_made(task) {
-                draft.record(Event::Checkout(CheckoutEvent::Reading { task }));
-            }
+        Ok(Merged::Landed(place)) => landed(draft, task, place.clone(), note),
+        Ok(Merged::Proposed(pull)) => {
+            draft.record(Event::Checkout(CheckoutEvent::Proposed { task, pull: pull.clone() }));
         }
         Ok(Merged::Kept) => draft.record(Event::TaskEnded { work: task, end: TaskEnd::Done, note }),
         Ok(Merged::Back(back)) if conflicts + 1 < CONFLICTS_MAX => {

@@ -64,6 +64,20 @@ pub enum GitReason {
     BaseMoved { branch: String },
     /// The branch is checked out in a folder that herder leaves alone; the line moves it.
     CheckedOut { branch: String, line: String },
+    /// Checks of the forge have failed, or people have remarks there.
+    Outside { link: String, names: String },
+    /// The pull request has gone back to the agent this often.
+    FollowedOften { link: String, times: u32, names: String },
+    /// The pull request was closed without a merge.
+    PullClosed { link: String },
+    /// The pull request cannot be looked at.
+    NotFollowed { link: String },
+    /// The repository has no remote `origin`, or its address names no repository at a forge.
+    NoRemote { path: String },
+    /// Somebody else has pushed to the task's branch.
+    BranchMoved { branch: String },
+    /// The forge cannot be asked, or refuses.
+    Forge { command: String },
     /// The clone's `.git` is not the folder that herder made.
     Replaced { path: String },
     /// A folder or file cannot be written, copied or removed.
@@ -106,6 +120,12 @@ impl GitReason {
             Self::Conflict { branch, files: text }
             | Self::Red { command: text, branch }
             | Self::CheckedOut { branch, line: text } => vec![branch, text],
+            Self::Outside { link, names } | Self::FollowedOften { link, names, .. } => vec![link, names],
+            Self::PullClosed { link: text }
+            | Self::NotFollowed { link: text }
+            | Self::NoRemote { path: text }
+            | Self::BranchMoved { branch: text }
+            | Self::Forge { command: text } => vec![text],
             Self::Moved | Self::ChangedSince | Self::Uncommitted { .. } => Vec::new(),
         }
     }
@@ -180,6 +200,20 @@ impl fmt::Display for GitReason {
                 f,
                 "`{branch}` is checked out where something is changed or under way; once that is settled, type: `{line}`"
             ),
+            Self::Outside { link, names } => write!(f, "there is news in {link}, from {names}"),
+            Self::FollowedOften { link, times, names } => {
+                write!(f, "there is news in {link}, from {names}, and it has gone back ")?;
+                match times {
+                    0 => f.write_str("as often as it may"),
+                    1 => f.write_str("once already"),
+                    times => write!(f, "{times} times already"),
+                }
+            }
+            Self::PullClosed { link } => write!(f, "{link} was closed without a merge"),
+            Self::NotFollowed { link } => write!(f, "{link} cannot be looked at"),
+            Self::NoRemote { path } => write!(f, "{path} names no repository at a forge"),
+            Self::BranchMoved { branch } => write!(f, "somebody else has pushed to `{branch}`"),
+            Self::Forge { command } => write!(f, "`{command}` failed"),
             Self::Replaced { path } => {
                 write!(f, "{path} is not the folder that was made for the task: its contents are not read")
             }

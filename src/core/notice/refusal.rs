@@ -52,6 +52,8 @@ pub enum Refusal {
     NotAsReviewed { agent: AgentName, task: WorkId },
     /// The task is accepted and is being merged.
     BeingMerged { task: WorkId, by: String },
+    /// The work is accepted, and its pull request is open.
+    PullOpen { task: WorkId, link: String },
     /// The task is on its way between the board and an agent.
     TaskMoving { task: WorkId },
     /// herder gave the agent's supervisor up after it failed: nothing of the agent changes until herder is restarted.

@@ -20,8 +20,8 @@ pub(super) fn posts(agent: &Agent, name: AgentName, event: &CheckoutEvent) -> Ve
             alerted(Notice::ReviewLeft { agent: name, task: *task, why: why.clone() })
         }
         CheckoutEvent::Accepted { task, by } if !by.is_herder() => {
-            let merges = agent.merges_accepted();
-            said(Notice::TaskAccepted { agent: name, task: *task, by: by.name.clone(), merges })
+            let (merges, proposes) = agent.after_acceptance();
+            said(Notice::TaskAccepted { agent: name, task: *task, by: by.name.clone(), merges, proposes })
         }
         CheckoutEvent::SentBack { task, back } => {
             said(Notice::TaskReturned { agent: name, task: *task, why: back.why() })
@@ -36,6 +36,9 @@ pub(super) fn posts(agent: &Agent, name: AgentName, event: &CheckoutEvent) -> Ve
             };
             [line].into_iter().chain(said(notice)).collect()
         }
+        CheckoutEvent::Proposed { task, pull } => {
+            said(Notice::TaskProposed { agent: name, task: *task, link: pull.link.clone() })
+        }
         CheckoutEvent::Landed { task, landed: Landed { branch, commit, .. } } => {
             let commit = commit.chars().take(COMMIT_SHOWN).collect();
             said(Notice::TaskLanded { agent: name, task: *task, branch: branch.clone(), commit })
@@ -49,6 +52,7 @@ pub(super) fn posts(agent: &Agent, name: AgentName, event: &CheckoutEvent) -> Ve
         | CheckoutEvent::Checking { .. }
         | CheckoutEvent::Checked { evidence: None, .. }
         | CheckoutEvent::Accepted { .. }
+        | CheckoutEvent::Heard { .. }
         | CheckoutEvent::Opened { .. } => Vec::new(),
     }
 }
@@ -72,7 +76,7 @@ fn in_review(agent: &Agent, name: AgentName, task: WorkId) -> Vec<Owed> {
     let passed = checkout.evidence.as_ref().filter(|evidence| evidence.is_green());
     let checked = passed.map(|evidence| evidence.command.clone());
     let cost_usd = review.work.card().spent.dollars();
-    let onto = checkout.plan.onto.clone().filter(|onto| agent.merges_accepted() && !onto.is_empty());
+    let onto = checkout.plan.onto.clone().filter(|onto| agent.after_acceptance().0 && !onto.is_empty());
     let reviewer = review.asked().map(|asked| asked.agent.clone());
     let notice = Notice::TaskInReview { agent: name, task, change, checked, cost_usd, onto, reviewer };
     [work_line(format!("REVIEW {task}"))].into_iter().chain(said(notice)).collect()

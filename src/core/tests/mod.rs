@@ -9,6 +9,7 @@ mod context;
 mod conversations;
 mod handing_back;
 mod outcomes;
+mod pulls;
 mod queueing;
 mod reassigning;
 mod recovery;

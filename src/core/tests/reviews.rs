@@ -14,7 +14,7 @@ use crate::work::{TaskEnd, WorkKind};
 const MERGES: OnAccept = OnAccept::Merge(Method::Squash);
 
 /// Returns the state of a clone with one commit and this number of files that are not committed.
-fn held(head: &str, uncommitted: u32) -> Held {
+pub(super) fn held(head: &str, uncommitted: u32) -> Held {
     Held {
         head: head.to_owned(),
         commits: 1,
@@ -27,29 +27,29 @@ fn held(head: &str, uncommitted: u32) -> Held {
 }
 
 /// Returns an agent at work on a task that gets into the base so.
-fn at_work(review: Reviewer, on_accept: OnAccept) -> Desk {
+pub(super) fn at_work(review: Reviewer, on_accept: OnAccept) -> Desk {
     let landing = Landing { review, on_accept };
     at_work_in(Repository { path: "/srv/app".into(), landing, ..Repository::default() })
 }
 
 /// The session succeeds with a commit of this name, and nothing is to be checked.
-fn done(desk: &mut Desk, head: &str, uncommitted: u32) -> Step {
+pub(super) fn done(desk: &mut Desk, head: &str, uncommitted: u32) -> Step {
     desk.succeeds();
     read(desk, held(head, uncommitted));
     let number = desk.agent.checkouts.all[&TASK].checks;
     acted(desk, Acted::Checked(number, Ok(None)))
 }
 
-fn accept(desk: &mut Desk) -> Step {
+pub(super) fn accept(desk: &mut Desk) -> Step {
     desk.ask(Control::Accept(TASK))
 }
 
-fn reject(desk: &mut Desk, why: &str) -> Step {
+pub(super) fn reject(desk: &mut Desk, why: &str) -> Step {
     desk.ask(Control::Reject { task: TASK, why: why.to_owned() })
 }
 
 /// The merge that is due ends so.
-fn merged(desk: &mut Desk, merged: Merged) -> Step {
+pub(super) fn merged(desk: &mut Desk, merged: Merged) -> Step {
     let number = desk.agent.checkouts.all[&TASK].merges;
     acted(desk, Acted::Merged(number, Ok(merged)))
 }
@@ -59,12 +59,12 @@ fn landed(desk: &mut Desk) -> Step {
 }
 
 /// Returns the merge that is to run.
-fn due(desk: &Desk) -> Option<(WorkId, u32)> {
+pub(super) fn due(desk: &Desk) -> Option<(WorkId, u32)> {
     desk.agent.merges_due().next()
 }
 
 fn place() -> Landed {
-    Landed { branch: "main".to_owned(), commit: "c".repeat(40), head: "a".to_owned() }
+    Landed { branch: "main".to_owned(), commit: "c".repeat(40), head: "a".to_owned(), link: String::new() }
 }
 
 fn conflict() -> Merged {
@@ -87,7 +87,7 @@ fn a_task_in_review_is_done_once_a_person_accepts_it() {
     assert_eq!(desk.queue(), [2]);
     let step = accept(&mut desk);
     assert_eq!(step.told(), "Checkout(Accepted, TaskEnded(1 Done)");
-    let accepted = "TaskAccepted { task: WorkId(1), by: \"alice\", merges: false }";
+    let accepted = "TaskAccepted { task: WorkId(1), by: \"alice\", merges: false, proposes: false }";
     assert_eq!(step.said(), format!("{accepted}\n#work DONE 1"));
     assert!(matches!(desk.try_ask(Control::Accept(TASK)), Err(Refusal::TaskOver { end: TaskEnd::Done, .. })));
 }

@@ -35,8 +35,9 @@ const PHASES: [&str; 8] =
 const ACCOUNTS: [Category; 4] = [Category::Billing, Category::Auth, Category::Budget, Category::Quota];
 
 /// The states of a task, all of which are always there.
-const TASKS: [&str; 10] = [
+const TASKS: [&str; 11] = [
     "queued", "offered", "split", "blocked", "waiting", "at-work", "parked", "checking", "review", "merging",
+    "proposed",
 ];
 
 /// The states of a command, all of which are always there.
@@ -260,6 +261,9 @@ impl Scrape {
             add("at-work", usize::from(agent.current.as_ref().is_some_and(|work| is_task(work.kind))));
             let (merging, reviewed): (Vec<&Review>, Vec<&Review>) =
                 agent.checkouts.reviews().partition(|review| review.is_being_merged());
+            let (proposed, reviewed): (Vec<&Review>, Vec<&Review>) =
+                reviewed.into_iter().partition(|review| review.is_proposed());
+            add("proposed", proposed.len());
             add("review", reviewed.len());
             add("merging", merging.len());
             add("parked", agent.board.parked().count());

@@ -45,7 +45,7 @@ impl Column {
             None => Some(match listed.key() {
                 "running" | "waiting" | "merging" => Self::Working,
                 "checking" => Self::Checking,
-                "review" => Self::Review,
+                "review" | "proposed" => Self::Review,
                 "blocked" => Self::Blocked,
                 _ => Self::Queued,
             }),

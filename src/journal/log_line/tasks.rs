@@ -35,6 +35,12 @@ pub(super) fn checkout_line(event: &CheckoutEvent) -> Option<LogLine> {
             LogLine::warning(told("a person is to decide about a task", &why)).task(*task)
         }
         CheckoutEvent::Accepted { task, by } => LogLine::new("a task is accepted").task(*task).by(by),
+        CheckoutEvent::Proposed { task, pull } => {
+            LogLine::new(format!("a task has a pull request: {}", pull.link)).task(*task)
+        }
+        CheckoutEvent::Heard { task, news } => {
+            LogLine::new(told("a pull request has news", &news.from())).task(*task)
+        }
         CheckoutEvent::Landed { task, landed } => {
             LogLine::new(format!("a task is merged: {} is at {}", landed.branch, landed.commit)).task(*task)
         }
@@ -54,7 +60,7 @@ pub(super) fn checkout_line(event: &CheckoutEvent) -> Option<LogLine> {
 fn returned(back: &Back) -> LogLine {
     match back {
         Back::Rejected { by, .. } => LogLine::new("a task is rejected and goes back to the agent").by(by),
-        Back::Uncommitted { .. } | Back::Conflict { .. } | Back::Red { .. } => {
+        Back::Uncommitted { .. } | Back::Conflict { .. } | Back::Red { .. } | Back::Outside { .. } => {
             LogLine::new(told("a task goes back to the agent", &back.why().to_string()))
         }
     }

@@ -91,8 +91,19 @@ pub(super) fn in_review<'a>(
 }
 
 /// Selects the message about a task whose work is accepted.
-pub(super) fn accepted<'a>((agent, task): Of<'a>, by: &'a str, merges: bool) -> Message<'a> {
-    let merges = ("merges", if merges { "yes" } else { "no" }.into());
+pub(super) fn accepted<'a>(
+    (agent, task): Of<'a>,
+    by: &'a str,
+    (merges, proposes): (bool, bool),
+) -> Message<'a> {
+    let merges = if proposes {
+        "pull"
+    } else if merges {
+        "yes"
+    } else {
+        "no"
+    };
+    let merges = ("merges", merges.into());
     say(
         "notice-task-accepted",
         [of(agent), ("task", task.to_string().into()), ("by", bare_name(by).into()), merges],
@@ -102,6 +113,11 @@ pub(super) fn accepted<'a>((agent, task): Of<'a>, by: &'a str, merges: bool) -> 
 /// Selects the message about a task whose work a person has rejected.
 pub(super) fn rejected<'a>((agent, task): Of<'a>, by: &'a str) -> Message<'a> {
     say("notice-task-rejected", [of(agent), ("task", task.to_string().into()), ("by", bare_name(by).into())])
+}
+
+/// Selects the message about a task whose pull request is open.
+pub(super) fn proposed<'a>((agent, task): Of<'a>, link: &'a str) -> Message<'a> {
+    say("notice-task-proposed", [of(agent), ("task", task.to_string().into()), ("link", link.into())])
 }
 
 /// Selects the message about a task whose work is in the base.

@@ -56,6 +56,9 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
         R::BeingMerged { task, by } => {
             say("refusal-being-merged", [("task", task.to_string().into()), ("by", bare_name(by).into())])
         }
+        R::PullOpen { task, link } => {
+            say("refusal-pull-open", [("task", task.to_string().into()), ("link", link.as_str().into())])
+        }
         R::TaskMoving { task } => say("refusal-task-moving", [("task", task.to_string().into())]),
         R::Deserted { agent } => say("refusal-deserted", [of(agent)]),
         R::AwaitsParts { agent, task } => {

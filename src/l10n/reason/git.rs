@@ -41,6 +41,16 @@ pub(super) fn git(reason: &GitReason) -> Message<'_> {
         G::CheckedOut { branch, line } => {
             say("git-checked-out", [text("branch", branch), text("line", line)])
         }
+        G::Outside { link, names } => say("git-outside", [text("link", link), text("names", names)]),
+        G::FollowedOften { link, times, names } => {
+            let news = [text("link", link), ("times", (*times).into()), text("names", names)];
+            say("git-followed-often", news)
+        }
+        G::PullClosed { link } => say("git-pull-closed", [text("link", link)]),
+        G::NotFollowed { link } => say("git-not-followed", [text("link", link)]),
+        G::NoRemote { path } => say("git-no-remote", [text("path", path)]),
+        G::BranchMoved { branch } => say("git-branch-moved", [text("branch", branch)]),
+        G::Forge { command } => say("git-forge", [text("command", command)]),
         G::Taken { path, name } => say("git-taken", [text("path", path), text("name", name)]),
         G::Replaced { path } => say("git-replaced", [text("path", path)]),
         G::File { path } => say("git-file", [text("path", path)]),

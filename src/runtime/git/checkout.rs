@@ -4,6 +4,7 @@
 //! writes. Everything here can be
 //! repeated: a clone is complete once it has its final name, and what an earlier try has left is used or removed.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,8 @@ const NO_PUSH: &str = "herder-fetches-the-branch-itself";
 pub(crate) struct Checkouts {
     git: Git,
     folder: PathBuf,
+    /// Environment variables with the operator's login, for commands that reach a remote.
+    pub(super) login: BTreeMap<String, String>,
 }
 
 /// The names of a task's refs in the repository.
@@ -50,7 +53,23 @@ pub(super) fn refs(task: WorkId) -> [String; 2] {
 impl Checkouts {
     /// Returns the clones in `folder`.
     pub(crate) fn new(git: Git, folder: PathBuf) -> Self {
-        Self { git, folder }
+        Self { git, folder, login: BTreeMap::new() }
+    }
+
+    /// Returns the clones with the operator's login at remotes.
+    pub(crate) fn with_login(self, login: BTreeMap<String, String>) -> Self {
+        Self { login, ..self }
+    }
+
+    /// Returns the operator's login.
+    pub(crate) fn login(&self) -> &BTreeMap<String, String> {
+        &self.login
+    }
+
+    /// Returns the path of a task's repository.
+    pub(crate) fn place(&self, plan: &Plan) -> PathBuf {
+        // An absolute path stays as it is.
+        self.folder.parent().unwrap_or(&self.folder).join(&plan.repository.path)
     }
 
     /// Returns the path of a task's clone.
@@ -78,7 +97,7 @@ impl Checkouts {
         let fetched = self.commit(&source, &head_ref).await?;
         // Only what was made is fetched.
         if fetched.is_some() && !plan.begun {
-            let path = plan.repository.path.display().to_string();
+            let path = self.place(plan).display().to_string();
             return Err(GitReason::Taken { path, name: head_ref }.into());
         }
         let is_there = self.at(&path, |path| path.symlink_metadata().is_ok()).await?;
@@ -253,7 +272,7 @@ impl Checkouts {
         });
         removed.await?.map_err(|error| unusable(&path, &error))?;
         // Without the repository there is no ref to remove.
-        if !self.at(&plan.repository.path, Path::exists).await? {
+        if !self.at(&self.place(plan), Path::exists).await? {
             return Ok(());
         }
         let source = self.repository(plan).await?;
@@ -294,16 +313,16 @@ impl Checkouts {
     }
 
     /// Returns the way to run git.
-    pub(super) fn git(&self) -> &Git {
+    pub(crate) fn git(&self) -> &Git {
         &self.git
     }
 
     pub(super) async fn repository(&self, plan: &Plan) -> Result<Repository, Detail> {
-        let path = &plan.repository.path;
-        if !self.at(path, Path::is_dir).await? {
+        let path = self.place(plan);
+        if !self.at(&path, Path::is_dir).await? {
             return Err(GitReason::NoRepository { path: path.display().to_string() }.into());
         }
-        Box::pin(Repository::at(&self.git, path, READS)).await
+        Box::pin(Repository::at(&self.git, &path, READS)).await
     }
 
     pub(super) async fn mirror(&self, of: &Repository) -> Result<Mirror, Detail> {

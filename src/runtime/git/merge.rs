@@ -48,7 +48,7 @@ pub(crate) struct Order {
 impl Order {
     /// Returns the place of the work in the base.
     pub(crate) fn landed(&self, branch: String, commit: &str) -> Landed {
-        Landed { branch, commit: commit.to_owned(), head: self.head.clone() }
+        Landed { branch, commit: commit.to_owned(), head: self.head.clone(), link: String::new() }
     }
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Step {
     /// Name of the base's branch.
     pub(crate) branch: String,
     /// The base's last commit.
-    from: String,
+    pub(super) from: String,
     /// The commit that it moves to.
     pub(crate) to: String,
     /// The tree of that commit.
@@ -185,6 +185,9 @@ impl Checkouts {
     /// # Errors
     /// The base is checked out where herder leaves it alone, or git fails.
     pub(crate) async fn advance(&self, plan: &Plan, step: &Step) -> Result<Move, Detail> {
+        if !plan.repository.url.is_empty() {
+            return self.push_base(plan, step).await;
+        }
         let source = self.source(plan).await?;
         let full = format!("refs/heads/{}", step.branch);
         let places = source.found.places.clone();

@@ -14,6 +14,7 @@ mod files;
 pub(crate) mod merge;
 pub(super) mod mirror;
 mod ready;
+mod remote;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::process::{Owned, Tree, spawn};
@@ -80,6 +82,15 @@ const VARIABLES: [(&str, &str); 15] = [
     ("GIT_PAGER", "cat"),
     ("GIT_MERGE_AUTOEDIT", "no"),
 ];
+
+/// Protocols by which a remote may be reached. `ext` runs a command that the address names.
+const REMOTE_PROTOCOLS: &str = "file:git:http:https:ssh";
+
+/// Those of [`VARIABLES`] that a command which reaches a remote does without: it reads the operator's own settings.
+const WITHOUT_LOGIN: [&str; 4] = ["HOME", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_SSH_COMMAND"];
+
+/// Those of [`SETTINGS`] that the operator's own settings replace for such a command.
+const LOGIN_SETTINGS: [&str; 3] = ["core.sshCommand", "credential.helper", "protocol.allow"];
 
 /// The limits of a `git` command.
 #[derive(Debug, Clone, Copy)]
@@ -160,13 +171,77 @@ impl Git {
     /// # Errors
     /// The command cannot be started, or takes too long.
     pub(crate) async fn run(&self, call: Call<'_>, limits: Limits) -> Result<Output, Detail> {
+        let environment = self.environment(call.own, call.local);
+        self.run_git(call, environment, limits).await
+    }
+
+    /// Runs a command that reaches a remote with the operator's login, whatever it exits with: with the operator's own
+    /// settings of git, and these environment variables.
+    ///
+    /// # Errors
+    /// The command cannot be started, or takes too long.
+    pub(crate) async fn run_remote(
+        &self,
+        call: Call<'_>,
+        login: &BTreeMap<String, String>,
+        limits: Limits,
+    ) -> Result<Output, Detail> {
+        let mut environment = self.environment(call.own, false);
+        for name in WITHOUT_LOGIN {
+            environment.remove(name);
+        }
+        let kept = SETTINGS.iter().filter(|(name, _)| !LOGIN_SETTINGS.contains(name));
+        set(&mut environment, kept);
+        environment.insert("GIT_ALLOW_PROTOCOL".to_owned(), REMOTE_PROTOCOLS.to_owned());
+        environment.insert("SSH_ASKPASS".to_owned(), "false".to_owned());
+        environment.insert("SSH_ASKPASS_REQUIRE".to_owned(), "force".to_owned());
+        environment.extend(login.iter().map(|(name, value)| (name.clone(), value.clone())));
+        self.run_git(call, environment, limits).await
+    }
+
+    async fn run_git(
+        &self,
+        call: Call<'_>,
+        environment: BTreeMap<String, String>,
+        limits: Limits,
+    ) -> Result<Output, Detail> {
+        let invocation = Invocation {
+            program: "git".to_owned(),
+            arguments: call.words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            environment,
+            waits: false,
+        };
+        self.run_program(invocation, (call.folder, call.input), &name(call.words), limits).await
+    }
+
+    /// Runs another program with this input, whatever it exits with. `named`: its name for people.
+    ///
+    /// # Errors
+    /// The program cannot be started, or takes too long.
+    pub(crate) fn run_program<'a>(
+        &'a self,
+        mut invocation: Invocation,
+        with: (&'a Path, &'a [u8]),
+        named: &'a str,
+        limits: Limits,
+    ) -> BoxFuture<'a, Result<Output, Detail>> {
+        invocation.environment.insert(environment::MARKER.to_owned(), self.marker.clone());
+        Box::pin(self.output(invocation, with, named, limits))
+    }
+
+    async fn output(
+        &self,
+        invocation: Invocation,
+        (folder, input): (&Path, &[u8]),
+        named: &str,
+        limits: Limits,
+    ) -> Result<Output, Detail> {
         let running = self.trees.running().clone();
         let until = running.now() + limits.time;
         let left = || until.saturating_duration_since(running.now());
-        let (mut owned, ()) = self.begin(call, limits.time).await?;
+        let (mut owned, ()) = self.begin(invocation, folder, limits.time).await?;
         let (stdin, stdout, stderr) =
             (owned.child.stdin.take(), owned.child.stdout.take(), owned.child.stderr.take());
-        let input = call.input;
         let fed = async move {
             let Some(mut stdin) = stdin else { return };
             // A command that reads no input has ended, which its exit code tells.
@@ -213,19 +288,18 @@ impl Git {
                 Ok(Output { code: status.ok().and_then(|status| status.code()), out, cut, said })
             }
             (Some((out, true, said)), None) => Ok(Output { code: None, out, cut: true, said }),
-            (_, None) | (None, Some(_)) => Err(GitReason::Late { command: name(call.words) }.into()),
+            (_, None) | (None, Some(_)) => Err(GitReason::Late { command: named.to_owned() }.into()),
         }
     }
 
-    async fn begin(&self, call: Call<'_>, within: Duration) -> Result<(Owned, ()), Detail> {
-        let invocation = Invocation {
-            program: "git".to_owned(),
-            arguments: call.words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-            environment: self.environment(call.own, call.local),
-            waits: false,
-        };
+    async fn begin(
+        &self,
+        invocation: Invocation,
+        folder: &Path,
+        within: Duration,
+    ) -> Result<(Owned, ()), Detail> {
         let marker = self.marker.clone();
-        spawn::begin(&self.trees, call.folder, &self.marker, within, move |trees, folder| {
+        spawn::begin(&self.trees, folder, &self.marker, within, move |trees, folder| {
             Ok((spawn::spawn(trees, &invocation, folder, &marker)?, ()))
         })
         .await
@@ -236,20 +310,29 @@ impl Git {
         let mut environment: BTreeMap<String, String> = VARIABLES.iter().map(text).collect();
         let protocols = if local { "file" } else { "none" };
         environment.insert("GIT_ALLOW_PROTOCOL".to_owned(), protocols.to_owned());
-        environment.insert(environment::MARKER.to_owned(), self.marker.clone());
         if let Some(path) = &self.path {
             environment.insert("PATH".to_owned(), path.clone());
         }
         for (name, path) in own {
             environment.insert((*name).to_owned(), path.to_string_lossy().into_owned());
         }
-        for (index, (name, value)) in SETTINGS.iter().enumerate() {
-            environment.insert(format!("GIT_CONFIG_KEY_{index}"), (*name).to_owned());
-            environment.insert(format!("GIT_CONFIG_VALUE_{index}"), (*value).to_owned());
-        }
-        environment.insert("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string());
+        set(&mut environment, SETTINGS.iter());
         environment
     }
+}
+
+/// Adds git settings to an environment, which override those of files.
+fn set<'a>(
+    environment: &mut BTreeMap<String, String>,
+    settings: impl Iterator<Item = &'a (&'a str, &'a str)>,
+) {
+    let mut count = 0;
+    for (name, value) in settings {
+        environment.insert(format!("GIT_CONFIG_KEY_{count}"), (*name).to_owned());
+        environment.insert(format!("GIT_CONFIG_VALUE_{count}"), (*value).to_owned());
+        count += 1;
+    }
+    environment.insert("GIT_CONFIG_COUNT".to_owned(), count.to_string());
 }
 
 /// Returns the name of a command for people: `git fetch`.

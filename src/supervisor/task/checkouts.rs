@@ -12,11 +12,13 @@ use super::supervisor::Supervisor;
 use crate::core::checkout::{Act, Acted, Plan};
 use crate::core::id::WorkId;
 use crate::core::input::Input;
+use crate::core::pull::Forge;
 use crate::core::review::{Merged, OnAccept};
 use crate::core::spec::AgentSpec;
 use crate::core::work::Work;
 use crate::runner::JobKind;
 use crate::runtime::check::Run;
+use crate::runtime::forge::Proposal;
 use crate::runtime::git::merge::Order;
 use crate::runtime::{Launch, merge, setup};
 use crate::supervisor::Shared;
@@ -39,6 +41,7 @@ impl Supervisor<'_> {
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         let before = self.acting.take();
         let (task, setup) = (plan.task, self.setup_of(act, plan.task));
+        let login = self.login(&plan);
         // Its processes are ended by their marker: git beside it, in a look at the clone, is not one of them.
         let marker = match &setup {
             Some(run) => run.launch.marker.clone(),
@@ -51,7 +54,7 @@ impl Supervisor<'_> {
             }
             let plan = Box::new(plan);
             let work = match act {
-                Act::Make => JobKind::Make { plan, setup },
+                Act::Make => JobKind::Make { plan, setup, login },
                 Act::Read => JobKind::Read { plan, number: read },
                 Act::Remove => JobKind::Remove { plan },
                 // They run beside the acts, see `begin_due`.
@@ -83,10 +86,9 @@ impl Supervisor<'_> {
             && let Some(of @ (task, number)) = self.agent.merges_due().next()
         {
             let marker = self.marker_beside("merge", of);
-            let work = self.merge_of(task, marker.clone()).map(|(launch, run)| JobKind::Merge {
-                number,
-                launch,
-                run,
+            let work = self.proposal_of(task, number).or_else(|| {
+                let (launch, run) = self.merge_of(task, marker.clone())?;
+                Some(JobKind::Merge { number, launch, run })
             });
             self.merging = Some(self.run_beside(of, marker, work, Acted::Merged(number, Ok(Merged::Kept))));
         }
@@ -155,9 +157,35 @@ impl Supervisor<'_> {
             text: review.work.text.clone(),
         };
         let (setup, check) = (repository.setup.as_deref().cloned(), checkout.plan.check_by(repository));
-        let evidence = checkout.evidence.clone();
+        let (evidence, login) = (checkout.evidence.clone(), self.login(&checkout.plan));
         let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
-        Some((Box::new(launch), Box::new(merge::Run { order, setup, check, evidence })))
+        Some((Box::new(launch), Box::new(merge::Run { order, setup, check, evidence, login })))
+    }
+
+    /// Returns the login at the remote of a repository that an address names; `None` for a person's.
+    fn login(&self, plan: &Plan) -> Option<Box<Forge>> {
+        if plan.repository.url.is_empty() {
+            return None;
+        }
+        let repository = self.agent.spec.as_ref().and_then(|spec| spec.repository.as_ref());
+        Some(repository.and_then(|repository| repository.forge.clone()).unwrap_or_default())
+    }
+
+    /// Returns the pull request that is to be opened for a task, as the settings have it now.
+    fn proposal_of(&self, task: WorkId, number: u32) -> Option<JobKind> {
+        let checkout = self.agent.checkouts.all.get(&task)?;
+        let review = checkout.review.as_ref()?;
+        let repository = self.agent.spec.as_ref()?.repository.as_ref()?;
+        let OnAccept::Pull { .. } = repository.landing.on_accept else { return None };
+        let proposal = Proposal {
+            plan: checkout.plan.clone(),
+            head: review.accepted.as_ref()?.head.clone(),
+            before: checkout.pull.as_ref().map(|pull| pull.opened.head.clone()),
+            text: review.work.text.clone(),
+            note: review.note.to_string(),
+        };
+        let forge = repository.forge.clone().unwrap_or_default();
+        Some(JobKind::Propose { number, forge, proposal: Box::new(proposal) })
     }
 
     /// Returns the check of a task, as the settings have it now.

@@ -33,6 +33,7 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
         | Input::Evaluated { .. }
         | Input::Divided { .. }
         | Input::Checkout { .. }
+        | Input::Followed { .. }
         | Input::Reviewed { .. }
         | Input::AwaitsParts { .. }
         | Input::PartsOver { .. }

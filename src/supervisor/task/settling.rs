@@ -77,6 +77,7 @@ impl Supervisor<'_> {
             retired |= self.perform(effect).await;
         }
         self.begin_due();
+        self.follow();
         Ok(retired)
     }
 

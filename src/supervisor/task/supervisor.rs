@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
 
 use super::checkouts::{Acting, Beside};
+use super::following::Following;
 use super::keeping::Keeping;
 use super::pending::Pending;
 use super::{Ahead, End, Mailbox, Note, Request};
@@ -73,6 +74,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) checking: Option<Box<Beside>>,
     /// The running merge, likewise.
     pub(super) merging: Option<Box<Beside>>,
+    /// The open pull requests that are looked at, likewise.
+    pub(super) following: Option<Box<Following>>,
     /// Progress of the supervisor's start.
     pub(super) risen: Risen,
     /// The background writer of `context.md`.

@@ -13,6 +13,8 @@ use super::repository::{Person, Untouched, entries};
 use crate::kill::{Running, asked_until, lines, outside_server, reap, signal};
 use crate::stage::PATIENCE;
 
+mod pulls;
+
 /// Calls of herder's that belong to a clone are counted; at the one that is asked for, herder is killed. Those of its
 /// agents and its looks at workspaces are not.
 const GIT: &str = r#"#!/bin/sh
@@ -23,10 +25,18 @@ esac
 number=$(($(cat "DIR/count") + 1))
 echo "$number" > "DIR/count"
 echo "$number $*" >> "DIR/calls"
-at=$(cat "DIR/at")
-[ "$at" -gt 0 ] && [ "$number" -ge "$at" ] && [ -e "DIR/pid" ] || exec REAL "$@"
-# The next one may begin before the test has seen this.
-[ -e "DIR/each" ] && echo $((number + STEP)) > "DIR/at" || echo 0 > "DIR/at"
+if [ -e "DIR/match" ]; then
+    # The next one that begins so.
+    case "$*" in
+    "$(cat "DIR/match")"*) rm "DIR/match" ;;
+    *) exec REAL "$@" ;;
+    esac
+else
+    at=$(cat "DIR/at")
+    [ "$at" -gt 0 ] && [ "$number" -ge "$at" ] && [ -e "DIR/pid" ] || exec REAL "$@"
+    # The next one may begin before the test has seen this.
+    [ -e "DIR/each" ] && echo $((number + STEP)) > "DIR/at" || echo 0 > "DIR/at"
+fi
 echo 0 > "DIR/count"
 victim=$PPID
 if [ "VICTIM" != runner ]; then
@@ -97,7 +107,12 @@ struct Story {
 
 impl Story {
     /// Begins with more settings of the agent.
-    async fn begin((victim, side): (Victim, Side), more: &str) -> Self {
+    async fn begin(kill: (Victim, Side), more: &str) -> Self {
+        Self::begin_at(kill, more, None).await
+    }
+
+    /// Begins with the repository of this address instead of the person's.
+    async fn begin_at((victim, side): (Victim, Side), more: &str, address: Option<&str>) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let at = |name: &str| dir.path().join(name);
         let person = Person::with_repository(at("app"));
@@ -110,22 +125,30 @@ impl Story {
              git_name = \"spark\"\ngit_email = \"spark@example.org\"\ncommand = [\"sh\", {:?}]\nenv = {{ NOTES = {:?} }}\n\
              {more}\n",
             server.address().port(),
-            person.path(),
+            address.map_or_else(|| person.path().display().to_string(), str::to_owned),
             super::SCRIPT,
             at("notes"),
         );
         std::fs::write(at("bot.toml"), text).expect("a file");
-        let real = std::env::var("PATH").expect("a PATH");
-        let real = real.split(':').map(|folder| Path::new(folder).join("git")).find(|git| git.is_file());
-        let git = GIT
-            .replace("REAL", &real.expect("git is there (package git)").display().to_string())
-            .replace("DIR", &dir.path().display().to_string())
-            .replace("SIDE", &format!("{side:?}").to_lowercase())
-            .replace("VICTIM", &format!("{victim:?}").to_lowercase())
-            .replace("STEP", &victim.step().to_string());
+        let path = std::env::var("PATH").expect("a PATH");
         std::fs::create_dir(at("bin")).expect("a folder");
-        std::fs::write(at("bin/git"), git).expect("a file");
-        std::fs::set_permissions(at("bin/git"), std::fs::Permissions::from_mode(0o755)).expect("its mode");
+        for program in ["git", "gh"] {
+            let real = path.split(':').map(|folder| Path::new(folder).join(program)).find(|it| it.is_file());
+            // Without the other one no test here opens a pull request.
+            let Some(real) = real else {
+                assert_ne!(program, "git", "git is not there (package git)");
+                continue;
+            };
+            let script = GIT
+                .replace("REAL", &real.display().to_string())
+                .replace("DIR", &dir.path().display().to_string())
+                .replace("SIDE", &format!("{side:?}").to_lowercase())
+                .replace("VICTIM", &format!("{victim:?}").to_lowercase())
+                .replace("STEP", &victim.step().to_string());
+            let file = at("bin").join(program);
+            std::fs::write(&file, script).expect("a file");
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("its mode");
+        }
         for (name, text) in [("count", "0"), ("at", "0")] {
             std::fs::write(at(name), text).expect("a file");
         }
@@ -195,6 +218,15 @@ impl Story {
     /// Waits for the kill that was asked for, and starts herder again. Returns false if the call never came, after
     /// `over` says that there is nothing more to wait for.
     async fn is_killed(&mut self, over: impl AsyncFn(&Self) -> bool) -> bool {
+        let killed = self.is_struck(over).await;
+        if killed && self.victim != Victim::Runner {
+            self.starts();
+        }
+        killed
+    }
+
+    /// Waits for the kill that was asked for. Returns false if the call never came, likewise.
+    async fn is_struck(&mut self, over: impl AsyncFn(&Self) -> bool) -> bool {
         let mut killed = false;
         self.until("it is killed, or done", async || {
             killed = lines(&self.at("killed")).len() > self.kills;
@@ -208,9 +240,14 @@ impl Story {
         // A bot starts its runner again by itself.
         if self.victim != Victim::Runner {
             reap(self.herder.take().expect("it runs")).await;
-            self.starts();
         }
         true
+    }
+
+    /// Returns true if the agent's one task is in this state.
+    async fn is_in_state(&self, expected: &str) -> bool {
+        let listed = self.ask("task list", &["spark"]).await.and_then(|answer| answer.data);
+        listed.is_some_and(|listed| listed[0]["state"] == expected)
     }
 
     /// Returns the number of the task with this text.
@@ -386,16 +423,12 @@ async fn killed_at_each_command_of_a_merge(victim: Victim, side: Side, in_use: b
     let text = "commit alpha";
     asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
     story.ask("task new", &["spark", text]).await.expect("it is there");
-    let state = async |story: &Story, expected: &str| {
-        let listed = story.ask("task list", &["spark"]).await.and_then(|answer| answer.data);
-        listed.is_some_and(|listed| listed[0]["state"] == expected)
-    };
-    story.until("it is in review", async || state(&story, "review").await).await;
+    story.until("it is in review", async || story.is_in_state("review").await).await;
     let task = story.task(text).await.expect("it is there").to_string();
     let over = async |story: &Story| {
         let shown = story.ask("task show", &[&task]).await;
         let removed = shown.is_some_and(|answer| !answer.lines.join("\n").contains("branch herder/"));
-        removed && state(story, "done").await
+        removed && story.is_in_state("done").await
     };
     let mut call = 1;
     // Each next one is killed at the call after.

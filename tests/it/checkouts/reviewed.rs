@@ -43,7 +43,7 @@ pub(super) fn on_main(person: &Person, name: &str, text: &str) {
 
 impl Story {
     /// Gives an agent a task, and waits until it is in review.
-    async fn is_reviewed(&mut self, text: &str) -> String {
+    pub(super) async fn is_reviewed(&mut self, text: &str) -> String {
         self.alice.say("#spark", text).await;
         self.alice.hears("#spark", "is in review").await
     }

@@ -22,6 +22,10 @@ fn the_way_into_the_base_is_read() {
             "review = \"person\"\non_accept = \"merge\"\nmerge_method = \"rebase\"\n",
             Landing { review: Reviewer::Person, on_accept: OnAccept::Merge(Method::Rebase) },
         ),
+        (
+            "on_accept = \"pr\"\n",
+            Landing { review: Reviewer::None, on_accept: OnAccept::Pull { follow_ups: 3 } },
+        ),
     ] {
         let folder = Folder::new();
         let repository = folder.path("app");
@@ -45,7 +49,7 @@ fn keys_that_lead_nowhere_are_reported() {
     bot.toml:6: [agent.a] review: it is for agents with a repository; write repository = "/srv/repos/app"
     bot.toml:7: [agent.a] merge_method: it is for agents with a repository; write repository = "/srv/repos/app"
     bot.toml:13: [agent.b] review: "the boss" is not none, not person and no name of an agent
-    bot.toml:14: [agent.b] on_accept: "push" is not one of keep or merge
+    bot.toml:14: [agent.b] on_accept: "push" is not one of keep, merge or pr
     bot.toml:15: [agent.b] merge_method: "cherry-pick" is not one of squash, rebase or merge
     "##);
 }

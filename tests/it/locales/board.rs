@@ -43,7 +43,14 @@ pub(super) fn notices() -> Vec<Notice> {
         onto: checked.map(|_| "main".to_owned()),
         reviewer,
     };
-    let accepted = |merges| Notice::TaskAccepted { agent: spark(), task, by: "alice".to_owned(), merges };
+    let accepted = |merges, proposes| Notice::TaskAccepted {
+        agent: spark(),
+        task,
+        by: "alice".to_owned(),
+        merges,
+        proposes,
+    };
+    let link = "https://forge.example/moss/app/pull/5".to_owned();
     vec![
         Notice::Boarded { task, fits: true },
         Notice::Boarded { task, fits: false },
@@ -74,8 +81,10 @@ pub(super) fn notices() -> Vec<Notice> {
             task,
             why: GitReason::RejectedOften { reviewer: "flint".to_owned(), times: 3 }.with("name the error"),
         },
-        accepted(true),
-        accepted(false),
+        accepted(true, false),
+        accepted(false, false),
+        accepted(false, true),
+        Notice::TaskProposed { agent: spark(), task, link },
         Notice::TaskRejected { agent: spark(), task, by: "alice".to_owned() },
         Notice::TaskLanded {
             agent: spark(),
@@ -114,6 +123,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::WorkedOn { agent: spark(), task },
         Refusal::NotAsReviewed { agent: spark(), task },
         Refusal::BeingMerged { task, by: "alice".to_owned() },
+        Refusal::PullOpen { task, link: "https://forge.example/moss/app/pull/5".to_owned() },
         Refusal::TaskMoving { task },
         Refusal::Deserted { agent: agent.clone() },
         Refusal::TaskKept { agent, task },

@@ -15,6 +15,7 @@ use herder::core::id::{SessionId, WorkId};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::outcome::{Category, Usage};
 use herder::core::post::SentFile;
+use herder::core::pull::{Client, FailedCheck, Forge, News, Opened, Remark, RemarkKind};
 use herder::core::review::{Back, Change, Landed, Landing, Method, OnAccept, Opinion, ReviewOf, Reviewer};
 use herder::core::spec::Permissions;
 use herder::core::time::Timestamp;
@@ -95,6 +96,7 @@ fn checkouts() -> Vec<Event> {
     let (task, base) = (WorkId(21), "0a".repeat(20));
     let repository = Repository {
         path: "/srv/app".into(),
+        url: String::new(),
         base: "main".to_owned(),
         copy: vec![".env.local".to_owned()],
         git_name: "spark".to_owned(),
@@ -102,6 +104,7 @@ fn checkouts() -> Vec<Event> {
         setup: None,
         check: None,
         landing: Landing::default(),
+        forge: None,
     };
     let plan = Plan {
         task,
@@ -159,10 +162,7 @@ fn checkouts() -> Vec<Event> {
             CheckoutEvent::Read { task, held: extent },
             CheckoutEvent::InReview { task, note: "ported".into(), asked: None },
             CheckoutEvent::Accepted { task, by: ann() },
-            CheckoutEvent::Landed {
-                task,
-                landed: Landed { branch: "main".to_owned(), commit: "0d".repeat(20), head: "0b".repeat(20) },
-            },
+            CheckoutEvent::Landed { task, landed: landed("") },
             CheckoutEvent::Failed {
                 task,
                 act: Act::Merge,
@@ -187,6 +187,15 @@ fn checkouts() -> Vec<Event> {
     let not_set_up = not_set_up.map(|why| CheckoutEvent::Failed { task, act: Act::Make, why });
     events.extend(not_set_up.into_iter().chain([prepared]).map(Event::Checkout));
     let why = GitReason::NoVerdict { reviewer: "flint".to_owned() }.into();
+    let landing = Landing { on_accept: OnAccept::Pull { follow_ups: 3 }, ..Landing::default() };
+    let by_pull = Repository {
+        path: "repositories/app-0a1b.git".into(),
+        url: "https://forge.example/moss/app.git".to_owned(),
+        landing,
+        forge: Some(Box::new(forge())),
+        ..Repository::default()
+    };
+    let by_pull = Plan { repository: by_pull, ..reviewed_by_agent.clone() };
     let checked_so = Plan { check: Some("make test".into()), ..reviewed_by_agent.clone() };
     events.extend(
         [
@@ -195,6 +204,14 @@ fn checkouts() -> Vec<Event> {
             CheckoutEvent::LeftToPerson { task, why },
             CheckoutEvent::Planned { plan: reviewed_by_agent },
             CheckoutEvent::Planned { plan: checked_so },
+            CheckoutEvent::Planned { plan: by_pull },
+            CheckoutEvent::Proposed { task, pull: pull() },
+            CheckoutEvent::Heard { task, news: news() },
+            CheckoutEvent::Returned {
+                task,
+                back: Back::Outside { link: pull().link, news: Box::new(news()) },
+            },
+            CheckoutEvent::Landed { task, landed: landed(&pull().link) },
         ]
         .map(Event::Checkout),
     );
@@ -347,7 +364,13 @@ pub(super) fn notices() -> Vec<Notice> {
             onto: Some("main".to_owned()),
             reviewer: None,
         },
-        Notice::TaskAccepted { agent: spark.clone(), task, by: "ann".to_owned(), merges: true },
+        Notice::TaskAccepted {
+            agent: spark.clone(),
+            task,
+            by: "ann".to_owned(),
+            merges: true,
+            proposes: false,
+        },
         Notice::TaskRejected { agent: spark.clone(), task, by: "ann".to_owned() },
         Notice::TaskLanded {
             agent: spark.clone(),
@@ -386,7 +409,58 @@ pub(super) fn notices() -> Vec<Notice> {
             onto: None,
             reviewer: Some(agent("flint")),
         },
+        Notice::TaskAccepted {
+            agent: agent("spark"),
+            task,
+            by: "ann".to_owned(),
+            merges: false,
+            proposes: true,
+        },
+        Notice::TaskProposed { agent: agent("spark"), task, link: pull().link },
     ]
+}
+
+fn landed(link: &str) -> Landed {
+    let (branch, commit, head) = ("main".to_owned(), "0d".repeat(20), "0b".repeat(20));
+    Landed { branch, commit, head, link: link.to_owned() }
+}
+
+fn forge() -> Forge {
+    Forge {
+        client: Client::Program("/usr/local/bin/forge".into()),
+        env: [("GH_HOST".to_owned(), "forge.example".to_owned())].into(),
+        inherit_env: vec!["SSH_AUTH_SOCK".to_owned()],
+        env_files: [("GH_TOKEN".to_owned(), "/etc/herder/token".into())].into(),
+        every: Forge::EVERY,
+    }
+}
+
+fn pull() -> Opened {
+    let link = "https://forge.example/moss/app/pull/5".to_owned();
+    Opened { number: 5, link, branch: "main".to_owned(), head: "0b".repeat(20) }
+}
+
+fn news() -> News {
+    let check = |text: &str, link: &str| FailedCheck {
+        name: "test".to_owned(),
+        text: text.to_owned(),
+        link: link.to_owned(),
+    };
+    let remark = |kind, place: &str| Remark {
+        kind,
+        number: 9,
+        by: "moss".to_owned(),
+        place: place.to_owned(),
+        text: "name the error".to_owned(),
+    };
+    News {
+        failed: vec![check("1 failed", "https://forge.example/checks/1"), check("", "")],
+        remarks: vec![
+            remark(RemarkKind::Comment, ""),
+            remark(RemarkKind::Line, "src/lib.rs:7"),
+            remark(RemarkKind::Review, ""),
+        ],
+    }
 }
 
 pub(super) fn refusals() -> Vec<Refusal> {
@@ -407,5 +481,6 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::SplitTooDeep { task, max: 2 },
         Refusal::BoardFull { max: 1_000 },
         Refusal::IsReview { task },
+        Refusal::PullOpen { task, link: pull().link },
     ]
 }

@@ -18,7 +18,12 @@ use super::board::evidence;
 use super::samples::work;
 
 fn outcome() -> PartOutcome {
-    let landed = Landed { branch: "main".to_owned(), commit: "0d".repeat(20), head: "0b".repeat(20) };
+    let landed = Landed {
+        branch: "main".to_owned(),
+        commit: "0d".repeat(20),
+        head: "0b".repeat(20),
+        link: String::new(),
+    };
     let proof = Proof {
         branch: "herder/31-port".to_owned(),
         check: Some(Evidence { output: String::new(), ..evidence() }),
