@@ -78,7 +78,7 @@ impl<'a> Place<'a> {
             Self::Current(_) => "running",
             Self::Checking(_) => "checking",
             Self::Reviewed(review) if review.is_being_merged() => "merging",
-            Self::Reviewed(review) if review.is_proposed() => "proposed",
+            Self::Reviewed(review) if review.is_outside() => "proposed",
             Self::Reviewed(_) => "review",
             Self::Parked(_) => "waiting",
             Self::Queued(_) | Self::Moving(_) => "queued",
@@ -266,7 +266,7 @@ impl<'a> Listed<'a> {
             Place::Current(_) => voice.text("cmd-task-running", &[]),
             Place::Checking(_) => voice.text("cmd-task-checking", &[]),
             Place::Reviewed(review) if review.is_being_merged() => voice.text("cmd-task-merging", &[]),
-            Place::Reviewed(review) if review.is_proposed() => voice.text("cmd-task-proposed", &[]),
+            Place::Reviewed(review) if review.is_outside() => voice.text("cmd-task-proposed", &[]),
             Place::Reviewed(_) => voice.text("cmd-task-in-review", &[]),
             Place::Parked(parked) => {
                 voice.text("cmd-task-waits", &[("tasks", numbers(parked.parts.iter().copied()).into())])
@@ -341,7 +341,7 @@ impl<'a> Listed<'a> {
                 ("reviewer", asked.map(|asked| asked.agent.to_string()).unwrap_or_default().into()),
             ];
             let accepted = review.accepted.as_ref();
-            lines.push(match accepted.filter(|_| review.is_being_merged() || review.is_proposed()) {
+            lines.push(match accepted.filter(|_| review.is_being_merged() || review.is_outside()) {
                 Some(accepted) => voice.text("cmd-task-accepted", &[("name", person(&accepted.by).into())]),
                 None => voice.text("cmd-task-reviewed", &since),
             });

@@ -52,7 +52,7 @@ impl<'a> Record<'a> {
     }
 
     fn accepted(&self) -> Option<&'a Actor> {
-        let merging = self.review.filter(|review| review.is_being_merged() || review.is_proposed());
+        let merging = self.review.filter(|review| review.is_being_merged() || review.is_outside());
         let by = merging.and_then(|review| review.accepted.as_ref()).map(|accepted| &accepted.by);
         by.or_else(|| self.proof?.accepted.as_ref()).filter(|by| !by.is_herder())
     }

@@ -27,13 +27,19 @@ pub(super) fn forge(section: Section<'_>) -> Forge {
             Client::Gh
         }
     };
+    let host = section.filled("host").map_or(default.host, |host| host.value);
+    let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':');
+    if !host.chars().all(is_host) || host.starts_with('-') {
+        section.problem("host", format!("\"{host}\" is no name of a host; write e.g. github.com"));
+    }
     let every = section.duration("every", EVERY_MIN).unwrap_or(default.every);
     let variables = environment::variables(&section);
     let inherit_env = variables.inherit_env.unwrap_or(default.inherit_env);
-    let tokens = inherit_env.iter().filter(|name| name.ends_with("TOKEN"));
-    let own = tokens.chain(variables.env_files.keys()).cloned();
+    let logins = inherit_env.iter().filter(|name| Forge::is_login(name));
+    let own = logins.chain(variables.env_files.keys()).cloned();
     section.reading.secret_variables.borrow_mut().extend(own);
-    let forge = Forge { client, env: variables.env, inherit_env, env_files: variables.env_files, every };
+    let forge =
+        Forge { client, host, env: variables.env, inherit_env, env_files: variables.env_files, every };
     section.finish();
     forge
 }

@@ -120,8 +120,8 @@ fn address(section: &Section<'_>, value: &str) -> Option<String> {
         let why = format!("\"{scheme}\" is not one of https, ssh, http, git and file");
         section.problem("repository", why);
     }
-    if rest.split_once('@').is_some_and(|(who, _)| who.contains(':') && !who.contains('/')) {
-        let why = "a password in an address would be stored with the agent; take it out, and give git the login: see [forge]";
+    if scheme.starts_with("http") && rest.contains('@') {
+        let why = "a login in an address would be stored with the agent; take it out, and give it to git: see [forge]";
         section.problem("repository", why);
     }
     if value.starts_with('-') || value.contains(|c: char| c.is_whitespace() || c.is_control()) {

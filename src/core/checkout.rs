@@ -56,6 +56,9 @@ pub struct Plan {
     /// Command that must succeed before the task is done, in place of the check that the agent's settings name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Box<str>>,
+    /// The pull request that was opened while the task was another agent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull: Option<Box<PullRequest>>,
 }
 
 impl Plan {
@@ -78,6 +81,7 @@ impl Plan {
             onto: None,
             worked: Vec::new(),
             check: work.card().check.clone(),
+            pull: None,
         }
     }
 
@@ -93,7 +97,8 @@ impl Plan {
     /// Returns the plan for the clone in which another agent's task is reviewed: it begins from what is reviewed.
     #[must_use]
     pub fn review(of: &ReviewOf, work: &Work) -> Self {
-        let repository = Repository { path: of.path.clone(), base: of.head.clone(), ..Repository::default() };
+        let (path, url, base) = (of.path.clone(), of.url.clone(), of.head.clone());
+        let repository = Repository { path, url, base, ..Repository::default() };
         Self::new(&repository, work)
     }
 }
@@ -218,7 +223,8 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    fn new(plan: Plan, stage: Stage) -> Self {
+    fn new(mut plan: Plan, stage: Stage) -> Self {
+        let pull = plan.pull.take();
         Self {
             plan,
             stage,
@@ -234,7 +240,7 @@ impl Checkout {
             merges: 0,
             done_at: String::new(),
             landed: None,
-            pull: None,
+            pull,
             conflicts: 0,
             reviews: 0,
             rejections: 0,
@@ -501,7 +507,9 @@ impl Agent {
                 card.of = None;
             }
         }
-        self.checkouts.all.remove(&task).map(|checkout| Box::new(checkout.plan()))
+        let mut checkout = self.checkouts.all.remove(&task)?;
+        let pull = checkout.pull.take();
+        Some(Box::new(Plan { pull, ..checkout.plan() }))
     }
 
     /// Takes over the clone of a task that comes from another agent.

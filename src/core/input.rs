@@ -186,6 +186,8 @@ pub enum Input {
         task: WorkId,
         /// Number of the pull request.
         number: u32,
+        /// The pushed commit that was looked at.
+        head: String,
         /// The pull request as it is; or the reason why it was not seen for long.
         look: Result<Look, Detail>,
     },

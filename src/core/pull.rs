@@ -7,12 +7,13 @@
 //!                     accepted ◄── reviewed ◄── a failed check or a remark goes back to the agent
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::agent::Phase;
 use super::clean::clean;
 use super::cut;
 use super::id::WorkId;
@@ -27,6 +28,9 @@ pub const ITEMS_MAX: usize = 20;
 /// Maximum length of the text of a failed check or a remark, in bytes.
 pub const TEXT_MAX: usize = 6 * 1024;
 
+/// Maximum number of remarks of a kind whose numbers are kept.
+const NUMBERS_MAX: usize = 500;
+
 /// Maximum length of a name, a place or a link, in bytes.
 const NAME_MAX: usize = 300;
 
@@ -35,6 +39,8 @@ const NAME_MAX: usize = 300;
 pub struct Forge {
     /// The program.
     pub client: Client,
+    /// Name of GitHub's host, with its port where that is not the usual one: the login goes to no other.
+    pub host: String,
     /// Variables that it gets.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -49,16 +55,19 @@ pub struct Forge {
 }
 
 impl Forge {
+    /// Name of GitHub's host, by default.
+    pub const HOST: &str = "github.com";
+
     /// Time between two looks at a pull request, by default.
     pub const EVERY: Duration = Duration::from_secs(60);
 
-    /// Names of the variables that a client gets unless others are named: logins of `gh`, the key agent of `ssh`, and
-    /// the certificates and proxies of this machine.
-    pub const INHERITED: [&str; 18] = [
-        "GH_TOKEN",
-        "GITHUB_TOKEN",
-        "GH_ENTERPRISE_TOKEN",
-        "GITHUB_ENTERPRISE_TOKEN",
+    /// Names of variables with logins, which a client gets unless others are named.
+    pub const LOGINS: [&str; 4] =
+        ["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
+
+    /// Names of variables that a client gets as well, and that are no secrets: folders, the key agent of SSH, the
+    /// certificates and proxies of this machine.
+    pub const AROUND: [&str; 14] = [
         "GH_CONFIG_DIR",
         "XDG_CONFIG_HOME",
         "XDG_STATE_HOME",
@@ -74,13 +83,31 @@ impl Forge {
         "LOGNAME",
         "LANG",
     ];
+
+    /// Returns the client's name for people.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match &self.client {
+            Client::Gh => "gh".to_owned(),
+            Client::Program(path) => path.display().to_string(),
+        }
+    }
+
+    /// Returns true if a variable of this name may hold a login, which no agent gets.
+    #[must_use]
+    pub fn is_login(name: &str) -> bool {
+        !Self::AROUND.contains(&name)
+            && !matches!(name, "HOME" | "PATH" | "TERM" | "TZ")
+            && !name.starts_with("LC_")
+    }
 }
 
 impl Default for Forge {
     fn default() -> Self {
-        let inherit_env = Self::INHERITED.map(str::to_owned).to_vec();
+        let inherit_env = Self::LOGINS.iter().chain(&Self::AROUND).map(|name| (*name).to_owned()).collect();
         Self {
             client: Client::Gh,
+            host: Self::HOST.to_owned(),
             env: BTreeMap::new(),
             inherit_env,
             env_files: BTreeMap::new(),
@@ -130,11 +157,12 @@ pub struct PullRequest {
 }
 
 impl PullRequest {
-    /// Returns the pull request after another push: remarks that were read stay read.
+    /// Returns the pull request after another push: remarks that were read stay read. Checks of a commit that is pushed
+    /// once more are read again, so that failures that nobody has mended are not taken for good.
     pub(super) fn pushed(before: Option<&Self>, opened: &Opened) -> Self {
         let same = before.filter(|before| before.opened.number == opened.number).cloned();
         let new = Self { opened: opened.clone(), seen: Seen::default(), red: String::new(), follow_ups: 0 };
-        Self { opened: opened.clone(), ..same.unwrap_or(new) }
+        Self { opened: opened.clone(), red: String::new(), ..same.unwrap_or(new) }
     }
 
     /// Returns what is new in a look at it; `None` if nothing is.
@@ -142,42 +170,79 @@ impl PullRequest {
     pub fn news(&self, look: &Look) -> Option<News> {
         let failed = if self.red == self.opened.head { Vec::new() } else { look.failed.clone() };
         let new = |remark: &&Remark| self.seen.is_before(remark.kind, remark.number);
-        let remarks: Vec<Remark> = look.remarks.iter().filter(new).cloned().collect();
-        (!failed.is_empty() || !remarks.is_empty()).then(|| News { failed, remarks }.bounded())
+        let remarks = look.remarks.iter().filter(new).cloned().collect();
+        let news = News { failed, remarks }.bounded();
+        (news != News::default()).then_some(news)
+    }
+
+    /// Returns a look without what was read, with few items of bounded length.
+    #[must_use]
+    pub fn without_read(&self, look: Look) -> Look {
+        let News { failed, remarks } = self.news(&look).unwrap_or_default();
+        Look { state: look.state.bounded(), failed, remarks }
     }
 }
 
-/// The last remark that was read, of each kind: forges number them in the order of their making.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// The remarks that were read, of each kind.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Seen {
-    /// Number of the last comment.
-    pub comment: u64,
-    /// Number of the last comment on a line.
-    pub line: u64,
-    /// Number of the last review.
-    pub review: u64,
+    /// Comments.
+    #[serde(skip_serializing_if = "Numbers::is_none")]
+    pub comments: Numbers,
+    /// Comments on lines.
+    #[serde(skip_serializing_if = "Numbers::is_none")]
+    pub lines: Numbers,
+    /// Reviews.
+    #[serde(skip_serializing_if = "Numbers::is_none")]
+    pub reviews: Numbers,
+}
+
+/// Numbers of remarks. A forge may number a review when it is begun and show it when it is sent, so that the highest one
+/// does not say which were read.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Numbers {
+    /// The number up to which all count as read.
+    pub up_to: u64,
+    /// Numbers beyond it, at most [`NUMBERS_MAX`].
+    pub read: BTreeSet<u64>,
+}
+
+impl Numbers {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn read(&mut self, number: u64) {
+        self.read.insert(number);
+        if self.read.len() > NUMBERS_MAX
+            && let Some(first) = self.read.pop_first()
+        {
+            self.up_to = self.up_to.max(first);
+        }
+    }
 }
 
 impl Seen {
-    fn of(&mut self, kind: RemarkKind) -> &mut u64 {
-        match kind {
-            RemarkKind::Comment => &mut self.comment,
-            RemarkKind::Line => &mut self.line,
-            RemarkKind::Review => &mut self.review,
-        }
-    }
-
     /// Returns true if a remark of this kind and number was not read.
     #[must_use]
-    pub fn is_before(mut self, kind: RemarkKind, number: u64) -> bool {
-        *self.of(kind) < number
+    pub fn is_before(&self, kind: RemarkKind, number: u64) -> bool {
+        let Numbers { up_to, read } = match kind {
+            RemarkKind::Comment => &self.comments,
+            RemarkKind::Line => &self.lines,
+            RemarkKind::Review => &self.reviews,
+        };
+        number > *up_to && !read.contains(&number)
     }
 
     /// Notes that a remark was read.
     pub(super) fn read(&mut self, remark: &Remark) {
-        let last = self.of(remark.kind);
-        *last = (*last).max(remark.number);
+        match remark.kind {
+            RemarkKind::Comment => self.comments.read(remark.number),
+            RemarkKind::Line => self.lines.read(remark.number),
+            RemarkKind::Review => self.reviews.read(remark.number),
+        }
     }
 }
 
@@ -276,10 +341,10 @@ pub struct News {
 }
 
 impl News {
-    /// Returns the news with few items of bounded length; the rest is read at the next look.
+    /// Returns the news with few items of bounded length: the next look finds further remarks, and further checks are left
+    /// out.
     fn bounded(mut self) -> Self {
         self.failed.truncate(ITEMS_MAX);
-        // Numbers rise, so that what is left out is read later.
         self.remarks.sort_by_key(|remark| (remark.kind, remark.number));
         self.remarks.truncate(ITEMS_MAX);
         let name = |text: &mut String| *text = cut::one_line(&clean(text), NAME_MAX);
@@ -320,16 +385,45 @@ impl News {
              else."
         );
         for FailedCheck { name, text, link } in &self.failed {
-            said.push_str(&format!("\n\nThe check `{name}` has failed"));
-            said.push_str(&if link.is_empty() { ".".to_owned() } else { format!(": {link}") });
+            said.push_str("\n\nA check has failed:");
+            said.push_str(&quoted(format!("{name} {link}").trim()));
             said.push_str(&quoted(text));
         }
         for Remark { by, place, text, .. } in &self.remarks {
-            let on = if place.is_empty() { String::new() } else { format!(" about {place}") };
-            said.push_str(&format!("\n\n{by} says{on}:{}", quoted(text)));
+            said.push_str("\n\nA remark:");
+            said.push_str(&quoted(&if place.is_empty() {
+                format!("{by}:")
+            } else {
+                format!("{by}, {place}:")
+            }));
+            said.push_str(&quoted(text));
         }
         said.push_str("\n\nGo on from what is there, and commit.");
         said
+    }
+}
+
+impl Opened {
+    /// Returns true if the address is one for people: of the web, on one line, not long.
+    #[must_use]
+    pub fn has_link(&self) -> bool {
+        let plain = |c: char| !c.is_whitespace() && !c.is_control();
+        (self.link.starts_with("https://") || self.link.starts_with("http://"))
+            && self.link.len() <= NAME_MAX
+            && self.link.chars().all(plain)
+    }
+}
+
+impl PullState {
+    /// Returns the state with a commit that is one; without, the base's commit is not known.
+    fn bounded(self) -> Self {
+        match self {
+            Self::Merged { commit } => {
+                let is_commit = commit.len() <= 64 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+                Self::Merged { commit: if is_commit { commit } else { String::new() } }
+            }
+            other => other,
+        }
     }
 }
 
@@ -368,11 +462,18 @@ impl Review {
     pub fn is_proposed(&self) -> bool {
         self.accepted.as_ref().is_some_and(|accepted| accepted.merging == Merging::Open)
     }
+
+    /// Returns true if the work waits for people at a forge, and for nobody here.
+    #[must_use]
+    pub fn is_outside(&self) -> bool {
+        self.is_proposed() && self.left.is_none()
+    }
 }
 
 impl super::agent::Agent {
     /// Returns the open pull requests of its tasks.
     pub fn open_pulls(&self) -> impl Iterator<Item = (WorkId, &PullRequest)> {
-        self.checkouts.all.iter().filter_map(|(task, checkout)| Some((*task, checkout.open_pull()?)))
+        let all = self.checkouts.all.iter().filter(|_| self.phase != Phase::Removed);
+        all.filter_map(|(task, checkout)| Some((*task, checkout.open_pull()?)))
     }
 }

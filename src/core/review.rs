@@ -174,7 +174,7 @@ impl Review {
     /// Returns true if a person is to decide: not an agent, not the merge, and nobody at a forge.
     #[must_use]
     pub fn waits_for_person(&self) -> bool {
-        !self.is_being_merged() && self.asked().is_none() && (!self.is_proposed() || self.left.is_some())
+        !self.is_being_merged() && self.asked().is_none() && !self.is_outside()
     }
 
     /// Returns true if the work is accepted, and its merge runs or is to be run.

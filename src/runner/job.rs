@@ -146,17 +146,18 @@ impl Job {
     }
 
     /// Returns the first version whose runners do such a job.
-    pub(super) const fn version(&self) -> u32 {
-        match self.kind {
+    pub(super) fn version(&self) -> u32 {
+        let of = |plan: &Plan| if plan.repository.url.is_empty() { JOBS_FROM } else { PULLS_FROM };
+        match &self.kind {
             JobKind::Take { .. } => FILES_FROM,
             JobKind::Propose { .. } | JobKind::Follow { .. } => PULLS_FROM,
-            JobKind::Make { .. }
-            | JobKind::Read { .. }
-            | JobKind::Remove { .. }
-            | JobKind::Look { .. }
-            | JobKind::Compare { .. }
-            | JobKind::Check { .. }
-            | JobKind::Merge { .. } => JOBS_FROM,
+            JobKind::Make { plan, .. }
+            | JobKind::Read { plan, .. }
+            | JobKind::Remove { plan }
+            | JobKind::Look { plan }
+            | JobKind::Compare { plan, .. } => of(plan),
+            JobKind::Check { run, .. } => of(&run.checkout.plan),
+            JobKind::Merge { run, .. } => of(&run.order.plan),
         }
     }
 
@@ -186,7 +187,7 @@ pub(super) mod tests {
     use crate::core::check::Check;
     use crate::core::checkout::{Base, Checkout, CloneSetup, Repository};
     use crate::core::id::WorkId;
-    use crate::core::pull::{Client, FailedCheck, Opened, PullState, Remark, RemarkKind, Seen};
+    use crate::core::pull::{Client, FailedCheck, Numbers, Opened, PullState, Remark, RemarkKind, Seen};
     use crate::core::review::{Landed, Merged, Method};
     use crate::runtime::git::merge::Order;
 
@@ -200,6 +201,7 @@ pub(super) mod tests {
             onto: Some("main".to_owned()),
             worked: Vec::new(),
             check: None,
+            pull: None,
         }
     }
 
@@ -327,11 +329,10 @@ pub(super) mod tests {
         let proposal = Proposal {
             plan: plan(),
             head: "0a1b2c3d".to_owned(),
-            before: None,
+            pull: None,
             text: "port the build".to_owned(),
             note: "ported".to_owned(),
         };
-        let again = Proposal { before: Some("5e6f".to_owned()), ..proposal.clone() };
         let opened = Opened {
             number: 5,
             link: "https://forge.example/moss/app/pull/5".to_owned(),
@@ -340,10 +341,15 @@ pub(super) mod tests {
         };
         let pull = PullRequest {
             opened: opened.clone(),
-            seen: Seen { comment: 7, line: 8, review: 9 },
+            seen: Seen {
+                comments: Numbers { up_to: 0, read: [7].into() },
+                lines: Numbers::default(),
+                reviews: Numbers { up_to: 5, read: [8, 9].into() },
+            },
             red: "0a1b2c3d".to_owned(),
             follow_ups: 1,
         };
+        let again = Proposal { pull: Some(Box::new(pull.clone())), ..proposal.clone() };
         let client = Client::Program(PathBuf::from("/usr/local/bin/forge"));
         let other = Box::new(Forge { client, ..(*forge).clone() });
         let jobs = [

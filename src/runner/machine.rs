@@ -17,7 +17,7 @@ use crate::core::check::Evidence;
 use crate::core::checkout::{self, Act, Acted, Base, Plan};
 use crate::core::detail::Detail;
 use crate::core::id::AgentName;
-use crate::core::pull::{Forge, Look, Opened, PullRequest};
+use crate::core::pull::{Forge, Look, PullRequest};
 use crate::core::review::Merged;
 use crate::files::{FileSource, FileStore, WantedFiles};
 use crate::redact::Redactor;
@@ -210,7 +210,7 @@ impl Machine {
             JobKind::Propose { number, forge, proposal } => {
                 let opened = self.propose(checkouts, &forge, *proposal);
                 let opened = stop.run_until_cancelled(opened).await;
-                opened.map(|opened| JobResult::Acted(Acted::Merged(number, opened.map(Merged::Proposed))))
+                opened.map(|opened| JobResult::Acted(Acted::Merged(number, opened)))
             }
             JobKind::Follow { forge, plan, pull } => {
                 let look = self.follow(checkouts, &forge, &plan, &pull);
@@ -276,12 +276,8 @@ impl Machine {
         setup: Option<Box<setup::Run>>,
         login: Option<&Forge>,
     ) -> Result<Base, Detail> {
-        let checkouts = self.with_login(checkouts, login)?;
-        {
-            let turn = self.turn(checkouts.place(plan));
-            let _turn = turn.lock().await;
-            Box::pin(checkouts.freshen(plan, false)).await?;
-        }
+        let checkouts = self.with_login(checkouts, (plan, login))?;
+        Box::pin(checkouts.freshen(plan, false)).await?;
         let setup = setup.map(|run| {
             self.withhold(&run.launch.withheld);
             let local = self.local(&run.launch, None);
@@ -313,7 +309,7 @@ impl Machine {
     ) -> Option<Result<Merged, Detail>> {
         self.withhold(&launch.withheld);
         let (checkouts, local) = (self.checkouts(launch.marker.clone()), self.local(&launch, None));
-        let checkouts = match self.with_login(checkouts, run.login.as_deref()) {
+        let checkouts = match self.with_login(checkouts, (&run.order.plan, run.login.as_deref())) {
             Ok(checkouts) => checkouts,
             Err(why) => return Some(Err(why)),
         };
@@ -340,12 +336,12 @@ impl Machine {
         checkouts: Checkouts,
         forge: &'a Forge,
         mut proposal: Proposal,
-    ) -> BoxFuture<'a, Result<Opened, Detail>> {
+    ) -> BoxFuture<'a, Result<Merged, Detail>> {
         for text in [&mut proposal.text, &mut proposal.note] {
             *text = self.redactor.redact(text).into_owned();
         }
         Box::pin(async move {
-            let checkouts = checkouts.with_login(login(forge, &self.redactor)?);
+            let checkouts = self.with_login(checkouts, (&proposal.plan, Some(forge)))?;
             self.reached(&checkouts, forge).open(&proposal).await
         })
     }
@@ -362,21 +358,24 @@ impl Machine {
         pull: &'a PullRequest,
     ) -> BoxFuture<'a, Result<Look, Detail>> {
         Box::pin(async move {
-            let checkouts = checkouts.with_login(login(forge, &self.redactor)?);
+            let checkouts = self.with_login(checkouts, (plan, Some(forge)))?;
             self.reached(&checkouts, forge).look(plan, pull).await
         })
     }
 
     fn reached<'a>(&'a self, checkouts: &'a Checkouts, forge: &'a Forge) -> Reached<'a> {
-        Reached { client: &forge.client, checkouts, answers: &self.answers }
+        Reached { forge, checkouts, answers: &self.answers, redactor: &self.redactor }
     }
 
     /// Returns the clones with the login at the remote of a repository that an address names.
-    fn with_login(&self, checkouts: Checkouts, forge: Option<&Forge>) -> Result<Checkouts, Detail> {
-        Ok(match forge {
-            Some(forge) => checkouts.with_login(login(forge, &self.redactor)?),
-            None => checkouts,
-        })
+    fn with_login(
+        &self,
+        checkouts: Checkouts,
+        (plan, forge): (&Plan, Option<&Forge>),
+    ) -> Result<Checkouts, Detail> {
+        let Some(forge) = forge else { return Ok(checkouts) };
+        let turn = self.turn(checkouts.place(plan).join("fetch"));
+        Ok(checkouts.with_login(login(forge, &self.redactor)?).with_turn(turn))
     }
 
     /// Returns what is held by whoever changes a repository.

@@ -51,6 +51,8 @@ pub(crate) fn every() -> Vec<Own> {
         GitReason::PullClosed { link: link() }.into(),
         GitReason::NotFollowed { link: link() }.into(),
         GitReason::NoRemote { path: path() }.into(),
+        GitReason::OtherHost { host: "forge.example".to_owned(), known: "github.com".to_owned() }.into(),
+        GitReason::NoForge.into(),
         GitReason::BranchMoved { branch: "herder/7-x".to_owned() }.into(),
         GitReason::Forge { command: "gh api repos/moss/app/pulls".to_owned() }.into(),
         GitReason::File { path: path() }.into(),

@@ -168,8 +168,8 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             recovery::divided(&mut draft, *number, answer, *usage);
             Ok(draft.done())
         }
-        Input::Followed { task, number, look } => {
-            review::followed(&mut draft, *task, *number, look);
+        Input::Followed { task, number, head, look } => {
+            review::followed(&mut draft, *task, (*number, head), look);
             Ok(draft.done())
         }
         Input::Checkout { task, acted } => {

@@ -77,10 +77,16 @@ pub(super) fn changed(draft: &mut Draft<'_>, task: WorkId, note: Detail) {
 
 /// Records what a look at the pull request of a task has found. News that come while the task is worked on are read at
 /// a later look.
-pub(super) fn followed(draft: &mut Draft<'_>, task: WorkId, number: u32, look: &Result<Look, Detail>) {
+pub(super) fn followed(
+    draft: &mut Draft<'_>,
+    task: WorkId,
+    (number, head): (u32, &str),
+    look: &Result<Look, Detail>,
+) {
     let agent = draft.agent();
     let Some(checkout) = agent.checkouts.all.get(&task) else { return };
-    let Some(pull) = checkout.open_pull().filter(|pull| pull.opened.number == number) else { return };
+    let of = |pull: &&PullRequest| pull.opened.number == number && pull.opened.head == head;
+    let Some(pull) = checkout.open_pull().filter(of) else { return };
     let Some(review) = checkout.review.as_deref().filter(|_| agent.is_at_rest(task)) else { return };
     let Opened { link, branch, head, .. } = pull.opened.clone();
     let (note, is_left) = (review.note.clone(), review.left.is_some());
@@ -95,16 +101,14 @@ pub(super) fn followed(draft: &mut Draft<'_>, task: WorkId, number: u32, look: &
             let OnAccept::Pull { follow_ups: most } = agent.on_accept() else { return };
             let Some(news) = pull.news(look) else { return };
             let times = pull.follow_ups;
-            draft.record(Event::Checkout(CheckoutEvent::Heard { task, news: news.clone() }));
+            // They are read once they go back to the agent.
             if times < most {
+                draft.record(Event::Checkout(CheckoutEvent::Heard { task, news: news.clone() }));
                 let back = Back::Outside { link, news: Box::new(news) };
                 draft.record(Event::Checkout(CheckoutEvent::Returned { task, back }));
             } else if !is_left {
-                left_to_person(
-                    draft,
-                    task,
-                    GitReason::FollowedOften { link, times, names: news.from() }.into(),
-                );
+                let why = GitReason::FollowedOften { link, times, names: news.from() };
+                left_to_person(draft, task, why.into());
             }
         }
         Err(why) if !is_left => {

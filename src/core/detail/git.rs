@@ -74,6 +74,10 @@ pub enum GitReason {
     NotFollowed { link: String },
     /// The repository has no remote `origin`, or its address names no repository at a forge.
     NoRemote { path: String },
+    /// The repository is at another host than the one that has the login.
+    OtherHost { host: String, known: String },
+    /// The settings open no pull requests any more.
+    NoForge,
     /// Somebody else has pushed to the task's branch.
     BranchMoved { branch: String },
     /// The forge cannot be asked, or refuses.
@@ -120,13 +124,14 @@ impl GitReason {
             Self::Conflict { branch, files: text }
             | Self::Red { command: text, branch }
             | Self::CheckedOut { branch, line: text } => vec![branch, text],
+            Self::OtherHost { host, known } => vec![host, known],
             Self::Outside { link, names } | Self::FollowedOften { link, names, .. } => vec![link, names],
             Self::PullClosed { link: text }
             | Self::NotFollowed { link: text }
             | Self::NoRemote { path: text }
             | Self::BranchMoved { branch: text }
             | Self::Forge { command: text } => vec![text],
-            Self::Moved | Self::ChangedSince | Self::Uncommitted { .. } => Vec::new(),
+            Self::NoForge | Self::Moved | Self::ChangedSince | Self::Uncommitted { .. } => Vec::new(),
         }
     }
 }
@@ -212,7 +217,14 @@ impl fmt::Display for GitReason {
             Self::PullClosed { link } => write!(f, "{link} was closed without a merge"),
             Self::NotFollowed { link } => write!(f, "{link} cannot be looked at"),
             Self::NoRemote { path } => write!(f, "{path} names no repository at a forge"),
-            Self::BranchMoved { branch } => write!(f, "somebody else has pushed to `{branch}`"),
+            Self::OtherHost { host, known } => {
+                write!(f, "the repository is at {host}, and the login is for {known}: [forge] host names it")
+            }
+            Self::NoForge => f.write_str("the settings open no pull requests any more"),
+            Self::BranchMoved { branch } => write!(
+                f,
+                "somebody else has pushed to `{branch}`: bring their commits into the task, or remove that branch there"
+            ),
             Self::Forge { command } => write!(f, "`{command}` failed"),
             Self::Replaced { path } => {
                 write!(f, "{path} is not the folder that was made for the task: its contents are not read")

@@ -24,6 +24,9 @@ pub struct ReviewOf {
     pub number: u32,
     /// Path of the task's repository.
     pub path: PathBuf,
+    /// Address of the repository, if an address names it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub url: String,
     /// The commit that the task began from.
     pub base: String,
     /// The reviewed commit.
@@ -63,6 +66,7 @@ impl Agent {
             task,
             number: review.asked()?.number,
             path: checkout.plan.repository.path.clone(),
+            url: checkout.plan.repository.url.clone(),
             base: checkout.held.as_ref().map(|held| held.base.clone()).unwrap_or_default(),
             head: review.head.clone(),
         };

@@ -3,10 +3,14 @@
 use super::checks::{TASK, acted};
 use super::reviews::{accept, at_work, done, due, merged, reject};
 use super::{Desk, Step};
-use crate::checkout::Acted;
+use crate::apply::apply;
+use crate::checkout::{Acted, CheckoutEvent, Plan};
 use crate::detail::{Detail, GitReason};
+use crate::event::Event;
+use crate::id::WorkId;
 use crate::input::Input;
 use crate::notice::Refusal;
+use crate::outcome::Category;
 use crate::pull::{FailedCheck, ITEMS_MAX, Look, News, Opened, PullRequest, PullState, Remark, RemarkKind};
 use crate::review::{Landed, Merged, OnAccept, Reviewer};
 use crate::work::WorkKind;
@@ -52,7 +56,11 @@ fn over(state: PullState) -> Look {
 }
 
 fn looked(desk: &mut Desk, look: Result<Look, Detail>) -> Step {
-    desk.tell(&Input::Followed { task: TASK, number: 5, look })
+    let head = desk.agent.checkouts.all[&TASK]
+        .pull
+        .as_ref()
+        .map_or_else(String::new, |pull| pull.opened.head.clone());
+    desk.tell(&Input::Followed { task: TASK, number: 5, head, look })
 }
 
 fn pull(desk: &Desk) -> PullRequest {
@@ -95,7 +103,7 @@ fn failed_checks_and_remarks_go_back_to_the_agent_once() {
     assert!(!is_open(&desk), "nobody looks while it is worked on");
     let told = step.recap().expect("it is told");
     assert!(
-        told.contains("The check `test` has failed.\n> 1 failed\n\nmoss says:\n> name the error"),
+        told.contains("A check has failed:\n> test\n> 1 failed\n\nA remark:\n> moss:\n> name the error"),
         "somebody else's words are marked: {told}"
     );
     desk.runs();
@@ -105,7 +113,11 @@ fn failed_checks_and_remarks_go_back_to_the_agent_once() {
     accept(&mut desk);
     assert_eq!(due(&desk), Some((TASK, 2)));
     merged(&mut desk, Merged::Proposed(opened("b")));
-    assert_eq!((pull(&desk).seen.comment, pull(&desk).follow_ups), (7, 1), "what was read stays read");
+    assert_eq!(
+        (pull(&desk).seen.is_before(RemarkKind::Comment, 7), pull(&desk).follow_ups),
+        (false, 1),
+        "what was read stays read"
+    );
     assert_eq!(looked(&mut desk, Ok(open(&[], &[7]))).told(), "");
     let step = looked(&mut desk, Ok(open(&["test"], &[7])));
     assert!(step.told().starts_with("Checkout(Heard, Checkout(Returned"), "it fails for another commit");
@@ -119,17 +131,19 @@ fn a_person_is_called_once_it_has_gone_back_often() {
     done(&mut desk, "b", 0);
     merged(&mut desk, Merged::Proposed(opened("b")));
     let step = looked(&mut desk, Ok(open(&[], &[7, 8])));
-    assert_eq!(step.told(), "Checkout(Heard, Checkout(LeftToPerson");
+    assert_eq!(step.told(), "Checkout(LeftToPerson");
     assert!(desk.agent.checkouts.is_reviewed() && is_open(&desk));
-    assert_eq!(looked(&mut desk, Ok(open(&[], &[8, 9]))).told(), "Checkout(Heard", "they are called once");
+    assert_eq!(looked(&mut desk, Ok(open(&[], &[8, 9]))).told(), "", "they are called once");
     // Somebody accepts it once more: it is followed again.
     accept(&mut desk);
     assert_eq!(due(&desk), Some((TASK, 3)));
     merged(&mut desk, Merged::Proposed(opened("b")));
     assert!(!desk.agent.checkouts.is_reviewed());
     assert_eq!(pull(&desk).follow_ups, 0);
-    let step = looked(&mut desk, Ok(open(&[], &[10])));
+    let step = looked(&mut desk, Ok(open(&[], &[7, 8, 9])));
     assert!(step.told().contains("Checkout(Returned"), "{}", step.told());
+    let told = step.recap().expect("it is told");
+    assert_eq!(told.matches("name the error").count(), 2, "what was said meanwhile is not lost: {told}");
 }
 
 #[test]
@@ -205,4 +219,55 @@ fn news_are_few_short_and_none_is_lost() {
     let long = Remark { text: "x".repeat(100_000), by: "a\nb".repeat(300), ..remark(RemarkKind::Review, 1) };
     let news = pull.news(&Look { remarks: vec![long], ..open(&[], &[]) }).expect("it is new");
     assert!(news.words(LINK).len() < 10_000 && !news.from().contains('\n'));
+}
+
+#[test]
+fn a_look_at_another_commit_counts_for_nothing() {
+    let mut desk = proposed(Reviewer::Person, 3);
+    let late =
+        Input::Followed { task: TASK, number: 5, head: "earlier".to_owned(), look: Ok(open(&["test"], &[])) };
+    assert_eq!(desk.tell(&late).told(), "");
+    assert!(looked(&mut desk, Ok(open(&["test"], &[]))).told().contains("Checkout(Returned"));
+}
+
+#[test]
+fn a_failed_check_that_nobody_mends_comes_to_a_person() {
+    let mut desk = proposed(Reviewer::None, 1);
+    looked(&mut desk, Ok(open(&["test"], &[])));
+    desk.runs();
+    // The agent answers without a commit.
+    done(&mut desk, "a", 0);
+    merged(&mut desk, Merged::Proposed(opened("a")));
+    let step = looked(&mut desk, Ok(open(&["test"], &[])));
+    assert_eq!(step.told(), "Checkout(LeftToPerson");
+}
+
+#[test]
+fn a_task_that_goes_to_another_agent_takes_its_pull_request_along() {
+    let mut desk = proposed(Reviewer::None, 3);
+    looked(&mut desk, Ok(open(&[], &[7])));
+    desk.fails(Category::Transient);
+    let plan = desk.agent.give_up_checkout(TASK).expect("it has a clone");
+    assert_eq!(plan.pull.as_ref().map(|pull| (pull.opened.number, pull.follow_ups)), Some((5, 1)));
+    let text = serde_json::to_string(&plan).expect("JSON");
+    let read: Plan = serde_json::from_str(&text).expect("it is read");
+    assert_eq!(read, *plan);
+    let mut other = at_work(Reviewer::None, OnAccept::Pull { follow_ups: 3 });
+    let planned = Event::Checkout(CheckoutEvent::Planned { plan: Plan { task: WorkId(9), ..read } });
+    apply(&mut other.agent, &planned, other.now);
+    let checkout = &other.agent.checkouts.all[&WorkId(9)];
+    assert_eq!(checkout.pull, plan.pull);
+    assert_eq!(checkout.plan.pull, None, "it is in one place");
+}
+
+#[test]
+fn a_review_that_was_begun_before_another_and_sent_after_it_is_read() {
+    let mut pull = PullRequest::pushed(None, &opened("a"));
+    pull.seen.read(&remark(RemarkKind::Review, 9));
+    assert!(pull.seen.is_before(RemarkKind::Review, 8) && !pull.seen.is_before(RemarkKind::Review, 9));
+    for number in 10..2000 {
+        pull.seen.read(&remark(RemarkKind::Review, number));
+    }
+    assert!(!pull.seen.is_before(RemarkKind::Review, 10) && pull.seen.is_before(RemarkKind::Review, 2000));
+    assert!(serde_json::to_string(&pull).expect("JSON").len() < 5000, "it is bounded");
 }

@@ -177,6 +177,7 @@ const SHAPES: &[Shape] = &[
             ("in_review_since", Maybe(&Moment), true, "since when a review is waited for"),
             ("reviewer", Maybe(&Text), true, "the agent that reviews it; null if a person does, or nobody"),
             ("accepted_by", Maybe(&Named("Actor")), true, "the person or agent that accepted it"),
+            ("pull_request", Maybe(&Text), true, "the address of its pull request"),
             ("merged", Maybe(&Named("Merged")), true, "where it is in the repository's base"),
         ],
     ),

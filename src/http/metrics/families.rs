@@ -262,7 +262,7 @@ impl Scrape {
             let (merging, reviewed): (Vec<&Review>, Vec<&Review>) =
                 agent.checkouts.reviews().partition(|review| review.is_being_merged());
             let (proposed, reviewed): (Vec<&Review>, Vec<&Review>) =
-                reviewed.into_iter().partition(|review| review.is_proposed());
+                reviewed.into_iter().partition(|review| review.is_outside());
             add("proposed", proposed.len());
             add("review", reviewed.len());
             add("merging", merging.len());

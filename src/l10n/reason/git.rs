@@ -49,6 +49,8 @@ pub(super) fn git(reason: &GitReason) -> Message<'_> {
         G::PullClosed { link } => say("git-pull-closed", [text("link", link)]),
         G::NotFollowed { link } => say("git-not-followed", [text("link", link)]),
         G::NoRemote { path } => say("git-no-remote", [text("path", path)]),
+        G::OtherHost { host, known } => say("git-other-host", [text("host", host), text("known", known)]),
+        G::NoForge => say("git-no-forge", []),
         G::BranchMoved { branch } => say("git-branch-moved", [text("branch", branch)]),
         G::Forge { command } => say("git-forge", [text("command", command)]),
         G::Taken { path, name } => say("git-taken", [text("path", path), text("name", name)]),

@@ -182,13 +182,27 @@ impl Reached<'_> {
         if known {
             return Ok(Vec::new());
         }
-        let CheckRuns { check_runs } =
-            self.get(at, &format!("{of}/commits/{head}/check-runs?per_page={PAGE}")).await?;
-        let Combined { statuses } =
-            self.get(at, &format!("{of}/commits/{head}/status?per_page={PAGE}")).await?;
-        let runs = check_runs.iter().any(|run| run.status != "completed")
-            || statuses.iter().any(|status| status.state == "pending");
-        if runs {
+        let (mut check_runs, mut statuses) = (Vec::new(), Vec::new());
+        for page in 1..=PAGES_MAX {
+            let path = format!("{of}/commits/{head}/check-runs?per_page={PAGE}&page={page}");
+            let CheckRuns { check_runs: more } = self.get(at, &path).await?;
+            let is_last = more.len() < PAGE;
+            check_runs.extend(more);
+            if is_last {
+                break;
+            }
+        }
+        for page in 1..=PAGES_MAX {
+            let path = format!("{of}/commits/{head}/status?per_page={PAGE}&page={page}");
+            let Combined { statuses: more } = self.get(at, &path).await?;
+            let is_last = more.len() < PAGE;
+            statuses.extend(more);
+            if is_last {
+                break;
+            }
+        }
+        // A status may be pending for good, e.g. that of a merge queue.
+        if check_runs.iter().any(|run| run.status != "completed") {
             return Ok(Vec::new());
         }
         let mut failed = Vec::new();

@@ -19,9 +19,10 @@ use super::git::Limits;
 use super::git::checkout::Checkouts;
 use crate::core::checkout::Plan;
 use crate::core::cut;
-use crate::core::detail::Detail;
-use crate::core::pull::{Client, Forge, Look, Opened, PullRequest};
-use crate::redact::Redactor;
+use crate::core::detail::{Detail, GitReason};
+use crate::core::pull::{Client, Forge, Look, Opened, PullRequest, PullState};
+use crate::core::review::{Landed, Merged};
+use crate::redact::{Redactor, addresses};
 
 pub(crate) use remote::Remote;
 
@@ -34,8 +35,8 @@ const TITLE_MAX: usize = 120;
 /// Maximum length of the text of a pull request, in bytes; GitHub takes 65,536 characters.
 const BODY_MAX: usize = 16 * 1024;
 
-/// Maximum number of answers that are kept.
-const ANSWERS_MAX: usize = 400;
+/// Maximum length of the answers that are kept together, in bytes.
+const ANSWERS_MAX: usize = 16 * 1024 * 1024;
 
 /// Answers of forges with their `ETag`, by address: a question whose answer has not changed costs nothing there.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +56,8 @@ impl Answers {
 
     fn keep(&self, address: String, answer: Answer) {
         let mut answers = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if answers.len() >= ANSWERS_MAX {
+        let held: usize = answers.values().map(|answer| answer.body.len()).sum();
+        if held.saturating_add(answer.body.len()) > ANSWERS_MAX {
             answers.clear();
         }
         answers.insert(address, answer);
@@ -69,9 +71,9 @@ pub(crate) struct Proposal {
     pub(crate) plan: Plan,
     /// The accepted commit.
     pub(crate) head: String,
-    /// The commit that was pushed before; `None` if none was.
+    /// The pull request that was opened last; `None` if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) before: Option<String>,
+    pub(crate) pull: Option<Box<PullRequest>>,
     /// The task's text.
     pub(crate) text: String,
     /// The agent's last words about it.
@@ -96,10 +98,11 @@ impl Proposal {
 
 /// A forge as it is reached from this machine.
 pub(crate) struct Reached<'a> {
-    pub(crate) client: &'a Client,
+    pub(crate) forge: &'a Forge,
     /// With the login, which the client gets as well.
     pub(crate) checkouts: &'a Checkouts,
     pub(crate) answers: &'a Answers,
+    pub(crate) redactor: &'a Redactor,
 }
 
 /// Returns the environment variables with the login: for the client, and for git when it reaches a remote.
@@ -112,48 +115,83 @@ pub(crate) fn login(forge: &Forge, redactor: &Redactor) -> Result<BTreeMap<Strin
     let own = environment::own_for(&inherit, &BTreeSet::new());
     let mut login = environment::chosen(&inherit, &forge.env, &own);
     let secrets = environment::from_files(&forge.env_files)?;
-    let tokens = login.iter().filter(|(name, _)| name.ends_with("TOKEN"));
-    let secret = |(_, secret): (&String, &String)| SecretString::from(secret.clone());
-    redactor.learn(&secrets.iter().chain(tokens).map(secret).collect::<Vec<_>>());
+    let inherited = forge.inherit_env.iter().filter(|name| Forge::is_login(name));
+    let inherited = inherited.filter_map(|name| own.get(name));
+    let secret = |secret: &String| SecretString::from(secret.clone());
+    redactor.learn(&secrets.values().chain(inherited).map(secret).collect::<Vec<_>>());
     login.extend(secrets);
     Ok(login)
 }
 
 impl Reached<'_> {
-    /// Pushes the branch and opens a pull request, unless one is open for it. Repeated, it finds what it has done.
+    /// Pushes the branch and opens a pull request, unless one is open for it; or finds that the work was merged there.
+    /// Repeated, it finds what it has done.
     ///
     /// # Errors
     /// The remote or the forge cannot be reached, or refuses.
-    pub(crate) async fn open(&self, proposal: &Proposal) -> Result<Opened, Detail> {
+    pub(crate) async fn open(&self, proposal: &Proposal) -> Result<Merged, Detail> {
         let plan = &proposal.plan;
-        let (address, base) = self.checkouts.remote_of(plan).await?;
-        let before = proposal.before.as_deref();
-        Box::pin(self.checkouts.push(plan, (&address, &proposal.head), before)).await?;
-        let remote = Remote::of(&address);
+        let base = self.checkouts.base_of(plan).await?;
+        let (address, remote) = self.remote(plan).await?;
+        if let Some(pull) = proposal.pull.as_deref().filter(|pull| pull.opened.head == proposal.head)
+            && let PullState::Merged { commit } = self.ask(&remote, pull).await?.state
+        {
+            let Opened { branch, head, link, .. } = pull.opened.clone();
+            return Ok(Merged::Landed(Landed { branch, commit, head, link }));
+        }
+        Box::pin(self.checkouts.push(plan, (&address, &proposal.head))).await?;
         let wanted = Wanted {
             branch: plan.branch.clone(),
             base: base.clone(),
             title: proposal.title(),
             body: proposal.body(),
         };
-        let (number, link) = match self.client {
+        let (number, link) = match &self.forge.client {
             Client::Gh => self.open_by_gh(&remote.known()?, &wanted).await?,
             Client::Program(path) => self.open_by_program(path, &remote, &wanted).await?,
         };
-        Ok(Opened { number, link, branch: base, head: proposal.head.clone() })
+        let opened = Opened { number, link, branch: base, head: proposal.head.clone() };
+        if opened.has_link() {
+            return Ok(Merged::Proposed(opened));
+        }
+        let command = format!("{} open", self.forge.shown());
+        Err(GitReason::Forge { command }.with("its answer has no address of the web"))
     }
 
-    /// Looks at a pull request.
+    /// Looks at a pull request. Where there is news, herder's own copy of the repository is brought up to date, as the
+    /// agent may need what is new on the base.
     ///
     /// # Errors
     /// The forge cannot be reached, or refuses.
     pub(crate) async fn look(&self, plan: &Plan, pull: &PullRequest) -> Result<Look, Detail> {
-        let (address, _) = self.checkouts.remote_of(plan).await?;
-        let remote = Remote::of(&address);
-        match self.client {
-            Client::Gh => self.look_by_gh(&remote.known()?, pull).await,
-            Client::Program(path) => self.look_by_program(path, &remote, pull).await,
+        let (_, remote) = self.remote(plan).await?;
+        let look = pull.without_read(self.ask(&remote, pull).await?);
+        if !look.failed.is_empty() || !look.remarks.is_empty() {
+            Box::pin(self.checkouts.freshen(plan, false)).await?;
         }
+        Ok(look)
+    }
+
+    async fn ask(&self, remote: &Remote, pull: &PullRequest) -> Result<Look, Detail> {
+        match &self.forge.client {
+            Client::Gh => self.look_by_gh(&remote.known()?, pull).await,
+            Client::Program(path) => self.look_by_program(path, remote, pull).await,
+        }
+    }
+
+    /// Returns the remote; for GitHub's program one at the host that has the login.
+    async fn remote(&self, plan: &Plan) -> Result<(String, Remote), Detail> {
+        let address = self.checkouts.address_of(plan).await?;
+        self.redactor.learn(&addresses::in_text(&address));
+        let remote = Remote::of(&address);
+        if self.forge.client == Client::Gh {
+            let host = remote.known()?.host;
+            let known = self.forge.host.clone();
+            if !host.eq_ignore_ascii_case(&known) {
+                return Err(GitReason::OtherHost { host, known }.into());
+            }
+        }
+        Ok((address, remote))
     }
 }
 

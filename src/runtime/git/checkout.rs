@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use tokio::sync::Mutex;
 
 use super::mirror::Mirror;
 use super::{Call, Git, Limits, Repository, files, words};
@@ -43,6 +46,10 @@ pub(crate) struct Checkouts {
     folder: PathBuf,
     /// Environment variables with the operator's login, for commands that reach a remote.
     pub(super) login: BTreeMap<String, String>,
+    /// Held while herder's own copy of the repository is brought up to date.
+    pub(super) fetching: Option<Arc<Mutex<()>>>,
+    /// The task's repository, once it was found.
+    found: Arc<OnceLock<(PathBuf, Repository)>>,
 }
 
 /// The names of a task's refs in the repository.
@@ -53,12 +60,17 @@ pub(super) fn refs(task: WorkId) -> [String; 2] {
 impl Checkouts {
     /// Returns the clones in `folder`.
     pub(crate) fn new(git: Git, folder: PathBuf) -> Self {
-        Self { git, folder, login: BTreeMap::new() }
+        Self { git, folder, login: BTreeMap::new(), fetching: None, found: Arc::default() }
     }
 
     /// Returns the clones with the operator's login at remotes.
     pub(crate) fn with_login(self, login: BTreeMap<String, String>) -> Self {
         Self { login, ..self }
+    }
+
+    /// Returns the clones with the turn for fetches into herder's own copy of the repository.
+    pub(crate) fn with_turn(self, fetching: Arc<Mutex<()>>) -> Self {
+        Self { fetching: Some(fetching), ..self }
     }
 
     /// Returns the operator's login.
@@ -284,8 +296,8 @@ impl Checkouts {
             return Ok(());
         }
         let env = [("GIT_DIR", own.path())];
-        let below = format!("refs/herder/{}/merged-*", plan.task);
-        let list = words(&["for-each-ref", "--format=%(refname)", &below]);
+        let below = ["merged", "pushed"].map(|kind| format!("refs/herder/{}/{kind}-*", plan.task));
+        let list = words(&["for-each-ref", "--format=%(refname)", &below[0], &below[1]]);
         let call = Call { folder: own.path(), words: &list, own: &env, input: &[], local: false };
         let merged = String::from_utf8_lossy(&self.git.ask(call, READS).await?).into_owned();
         for name in [base, head].into_iter().chain(merged.lines().map(str::to_owned)) {
@@ -319,10 +331,23 @@ impl Checkouts {
 
     pub(super) async fn repository(&self, plan: &Plan) -> Result<Repository, Detail> {
         let path = self.place(plan);
-        if !self.at(&path, Path::is_dir).await? {
-            return Err(GitReason::NoRepository { path: path.display().to_string() }.into());
+        let none = || GitReason::NoRepository { path: path.display().to_string() };
+        // A bot that knows no addresses would have work merged into the copy alone.
+        if plan.repository.path.is_relative() && plan.repository.url.is_empty() {
+            return Err(none().into());
         }
-        Box::pin(Repository::at(&self.git, &path, READS)).await
+        if let Some((known, found)) = self.found.get()
+            && *known == path
+        {
+            return Ok(found.clone());
+        }
+        if !self.at(&path, Path::is_dir).await? {
+            return Err(none().into());
+        }
+        let found = Box::pin(Repository::at(&self.git, &path, READS)).await?;
+        // An act is about one task, so that it is found once.
+        drop(self.found.set((path, found.clone())));
+        Ok(found)
     }
 
     pub(super) async fn mirror(&self, of: &Repository) -> Result<Mirror, Detail> {

@@ -405,7 +405,7 @@ impl Checkouts {
         Ok(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
-    async fn run_in(&self, own: &Mirror, asked: &[&str]) -> Result<Output, Detail> {
+    pub(super) async fn run_in(&self, own: &Mirror, asked: &[&str]) -> Result<Output, Detail> {
         let env = [("GIT_DIR", own.path())];
         let asked = words(asked);
         let call = Call { folder: own.path(), words: &asked, own: &env, input: &[], local: false };

@@ -17,8 +17,22 @@ use super::{Call, Limits, Output, files, words};
 use crate::core::checkout::Plan;
 use crate::core::detail::{Detail, GitReason};
 
-/// The limits of a command that reaches a remote: a large repository takes long the first time.
-const REMOTES: Limits = Limits { time: Duration::from_secs(3600), output: 4 * 1024 * 1024 };
+/// The limits of the first fetch of a repository, which may be large.
+const COPIES: Limits = Limits { time: Duration::from_secs(3600), output: 64 * 1024 };
+
+/// The limits of any other command that reaches a remote.
+const REMOTES: Limits = Limits { time: Duration::from_secs(300), output: 4 * 1024 * 1024 };
+
+/// The command at the other end of a push to a folder of this machine: no hook of that repository's is run.
+const RECEIVE_PACK: &str =
+    "--receive-pack=git -c core.hooksPath=/dev/null -c receive.autogc=false -c gc.auto=0 receive-pack";
+
+/// Returns true if an address is a folder of this machine.
+fn is_local(address: &str) -> bool {
+    let (scheme, _) = address.split_once("://").unwrap_or_default();
+    let short = address.split_once(':').is_some_and(|(host, _)| !host.contains('/'));
+    scheme == "file" || (scheme.is_empty() && !short)
+}
 
 /// Ending of the name of a copy that is not complete yet.
 const NEW: &str = "new";
@@ -35,12 +49,17 @@ impl Checkouts {
             return Ok(());
         }
         let path = self.place(plan);
+        // One at a time: two of them would be in each other's way.
+        let _turn = match &self.fetching {
+            Some(turn) => Some(turn.lock().await),
+            None => None,
+        };
         if !self.at(&path, Path::is_dir).await? {
             return self.copy(url, &path).await;
         }
         let fetched = async {
             let own = self.mirror(&self.repository(plan).await?).await?;
-            self.fetch_all(url, own.path()).await?;
+            self.fetch_all(url, own.path(), REMOTES).await?;
             self.follow_head(url, own.path(), &path).await
         };
         match fetched.await {
@@ -65,7 +84,7 @@ impl Checkouts {
         let call = Call { folder: &staging, words: &init, own: &env, input: &[], local: false };
         self.git().ask(call, REMOTES).await?;
         let copied = async {
-            self.fetch_all(url, &staging).await?;
+            self.fetch_all(url, &staging, COPIES).await?;
             self.follow_head(url, &staging, &staging).await
         };
         if let Err(why) = copied.await {
@@ -79,7 +98,7 @@ impl Checkouts {
     }
 
     /// Fetches all branches and tags.
-    async fn fetch_all(&self, url: &str, within: &Path) -> Result<(), Detail> {
+    async fn fetch_all(&self, url: &str, within: &Path, limits: Limits) -> Result<(), Detail> {
         let fetch = [
             "fetch",
             "--quiet",
@@ -94,7 +113,7 @@ impl Checkouts {
             "+refs/heads/*:refs/heads/*",
             "+refs/tags/*:refs/tags/*",
         ];
-        let output = self.remote(within, &fetch).await?;
+        let output = self.remote(within, (url, &fetch), limits).await?;
         if output.code == Some(0) {
             return Ok(());
         }
@@ -103,7 +122,8 @@ impl Checkouts {
 
     /// Takes over which branch is the remote's default.
     async fn follow_head(&self, url: &str, within: &Path, path: &Path) -> Result<(), Detail> {
-        let output = self.remote(within, &["ls-remote", "--symref", "--", url, "HEAD"]).await?;
+        let asked = ["ls-remote", "--symref", "--", url, "HEAD"];
+        let output = self.remote(within, (url, &asked), REMOTES).await?;
         let said = String::from_utf8_lossy(&output.out).into_owned();
         let head = said.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
         let plain = |name: &&str| {
@@ -168,69 +188,87 @@ impl Checkouts {
             "--no-signed",
             "--recurse-submodules=no",
             lease,
+            if is_local(address) { RECEIVE_PACK } else { "--receive-pack=git-receive-pack" },
             "--",
             address,
             refs,
         ];
-        self.remote(own.path(), &push).await
+        self.remote(own.path(), (address, &push), REMOTES).await
     }
 
-    /// Returns the address of the repository's remote, and the name of the branch there that a task's work gets into.
+    /// Returns the address of the repository's remote.
     ///
     /// # Errors
-    /// There is no remote, or the base is no branch.
-    pub(crate) async fn remote_of(&self, plan: &Plan) -> Result<(String, String), Detail> {
+    /// There is no remote.
+    pub(crate) async fn address_of(&self, plan: &Plan) -> Result<String, Detail> {
+        if !plan.repository.url.is_empty() {
+            return Ok(plan.repository.url.clone());
+        }
         let source = self.repository(plan).await?;
-        let url = &plan.repository.url;
         let of = |name: &str| {
             let mut all = source.config.split('\0').filter_map(|entry| entry.split_once('\n'));
             all.rfind(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
         };
         let none = || GitReason::NoRemote { path: plan.repository.shown() };
-        let known = Some(url.clone()).filter(|url| !url.is_empty());
-        let origin = || of("remote.origin.pushurl").or_else(|| of("remote.origin.url"));
-        let address = known.or_else(origin).ok_or_else(none)?;
+        let address = of("remote.origin.pushurl").or_else(|| of("remote.origin.url")).ok_or_else(none)?;
         // git takes a relative path as one from the repository.
-        let address = match address.starts_with('.') {
+        Ok(match address.starts_with('.') {
             true => source.places.top.join(address).display().to_string(),
             false => address,
-        };
-        let own = self.mirror(&source).await?;
-        let asked = plan.repository.base.as_str();
-        let base = match plan.onto.as_deref().filter(|onto| !onto.is_empty()) {
-            Some(onto) => Some(onto.to_owned()),
-            None if asked.is_empty() => None,
-            None => {
-                let there = self.commit_in(&own, &format!("refs/remotes/origin/{asked}")).await?;
-                there.map(|_| asked.to_owned())
-            }
-        };
-        let no_branch =
-            || GitReason::NoBranch { base: if asked.is_empty() { "HEAD" } else { asked }.to_owned() };
-        Ok((address, base.ok_or_else(no_branch)?))
+        })
     }
 
-    /// Pushes an accepted commit to the task's branch at the remote, unless it is there. `before`: the commit that was
-    /// pushed last.
+    /// Returns the name of the branch at the remote that a task's work gets into.
+    ///
+    /// # Errors
+    /// The base is no branch there.
+    pub(crate) async fn base_of(&self, plan: &Plan) -> Result<String, Detail> {
+        if let Some(onto) = plan.onto.as_deref().filter(|onto| !onto.is_empty()) {
+            return Ok(onto.to_owned());
+        }
+        // A branch that only the remote has.
+        let own = self.mirror(&self.repository(plan).await?).await?;
+        let asked = plan.repository.base.as_str();
+        let name = match asked.strip_prefix("origin/").unwrap_or(asked) {
+            "" => {
+                let head = ["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"];
+                let said = self.run_in(&own, &head).await?;
+                let said = String::from_utf8_lossy(&said.out).trim().to_owned();
+                said.strip_prefix("refs/remotes/origin/").unwrap_or_default().to_owned()
+            }
+            name => name.to_owned(),
+        };
+        let is_there = self.commit_in(&own, &format!("refs/remotes/origin/{name}")).await?.is_some();
+        let no_branch =
+            || GitReason::NoBranch { base: if asked.is_empty() { "HEAD" } else { asked }.to_owned() };
+        if name.is_empty() || !is_there { Err(no_branch().into()) } else { Ok(name) }
+    }
+
+    /// Pushes an accepted commit to the task's branch at the remote, unless it is there. The branch moves from a commit
+    /// that herder has pushed, or that the accepted one goes on from.
     ///
     /// # Errors
     /// The remote cannot be reached or refuses, or somebody else has pushed to the branch.
-    pub(crate) async fn push(
-        &self,
-        plan: &Plan,
-        (address, head): (&str, &str),
-        before: Option<&str>,
-    ) -> Result<(), Detail> {
+    pub(crate) async fn push(&self, plan: &Plan, (address, head): (&str, &str)) -> Result<(), Detail> {
         let source = self.repository(plan).await?;
         let own = self.mirror(&source).await?;
         let full = format!("refs/heads/{}", plan.branch);
         let there = self.pushed(&own, address, &full).await?;
         match there.as_deref() {
             Some(there) if there == head => return Ok(()),
-            Some(there) if before != Some(there) && !self.is_part(&own, there, head).await? => {
-                return Err(GitReason::BranchMoved { branch: plan.branch.clone() }.into());
+            Some(there) => {
+                let own_push = self.commit_in(&own, &pushed_ref(plan, there)).await?.is_some();
+                if !own_push && !self.is_part(&own, there, head).await? {
+                    return Err(GitReason::BranchMoved { branch: plan.branch.clone() }.into());
+                }
             }
-            _ => {}
+            None => {}
+        }
+        self.unlock(&source, plan.task, "pushed-").await?;
+        let keep = ["update-ref", &pushed_ref(plan, head), head];
+        let kept = self.run_in(&own, &keep).await?;
+        if kept.code != Some(0) {
+            return Err(GitReason::Failed { command: "git update-ref".to_owned() }.with(kept.said.trim()));
         }
         let lease = format!("--force-with-lease={full}:{}", there.unwrap_or_default());
         let refs = format!("{head}:{full}");
@@ -243,7 +281,8 @@ impl Checkouts {
 
     /// Returns the commit of a branch at the remote; `None` if there is no such branch.
     async fn pushed(&self, own: &Mirror, address: &str, full: &str) -> Result<Option<String>, Detail> {
-        let output = self.remote(own.path(), &["ls-remote", "--", address, full]).await?;
+        let asked = ["ls-remote", "--", address, full];
+        let output = self.remote(own.path(), (address, &asked), REMOTES).await?;
         if output.code != Some(0) || output.cut {
             return Err(GitReason::Failed { command: "git ls-remote".to_owned() }.with(output.said.trim()));
         }
@@ -258,10 +297,45 @@ impl Checkouts {
             && self.count(own, &[commit, "--not", of], &[]).await? == 0)
     }
 
-    async fn remote(&self, within: &Path, asked: &[&str]) -> Result<Output, Detail> {
+    /// Runs git with the operator's login, but for a folder of this machine, which needs none.
+    async fn remote(
+        &self,
+        within: &Path,
+        (address, asked): (&str, &[&str]),
+        limits: Limits,
+    ) -> Result<Output, Detail> {
         let env = [("GIT_DIR", within)];
         let asked: Vec<&OsStr> = words(asked);
         let call = Call { folder: within, words: &asked, own: &env, input: &[], local: false };
-        Box::pin(self.git().run_remote(call, &self.login, REMOTES)).await
+        let mut login = self.login.clone();
+        if is_local(address) {
+            login.retain(|name, _| matches!(name.as_str(), "HOME" | "PATH"));
+        }
+        Box::pin(self.git().run_remote(call, &login, limits)).await
+    }
+}
+
+/// Returns the name of the ref that keeps a commit which herder has pushed to a task's branch.
+fn pushed_ref(plan: &Plan, commit: &str) -> String {
+    format!("refs/herder/{}/pushed-{}", plan.task, commit.get(..16).unwrap_or(commit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_this_machine_is_told_from_a_remote() {
+        for (address, local) in [
+            ("/srv/git/app.git", true),
+            ("./app", true),
+            ("file:///srv/git/app", true),
+            ("/srv/a:b/app", true),
+            ("https://forge.example/moss/app", false),
+            ("git@forge.example:moss/app", false),
+            ("ssh://forge.example/app", false),
+        ] {
+            assert_eq!(is_local(address), local, "{address}");
+        }
     }
 }

@@ -68,6 +68,7 @@ impl Scene {
             onto: None,
             worked: Vec::new(),
             check: None,
+            pull: None,
         }
     }
 

@@ -180,7 +180,7 @@ impl Supervisor<'_> {
         let proposal = Proposal {
             plan: checkout.plan.clone(),
             head: review.accepted.as_ref()?.head.clone(),
-            before: checkout.pull.as_ref().map(|pull| pull.opened.head.clone()),
+            pull: checkout.pull.clone(),
             text: review.work.text.clone(),
             note: review.note.to_string(),
         };

@@ -114,6 +114,7 @@ impl Forge {
     pub(super) fn settings(&self) -> Settings {
         Settings {
             client: Client::Gh,
+            host: format!("127.0.0.1:{}", self.port),
             env: self.env(),
             inherit_env: Vec::new(),
             env_files: [("GH_ENTERPRISE_TOKEN".to_owned(), self.token())].into(),
@@ -125,7 +126,8 @@ impl Forge {
     pub(crate) fn section(&self) -> String {
         let env: String = self.env().iter().map(|(name, value)| format!("{name} = {value:?}, ")).collect();
         format!(
-            "[forge]\nevery = \"10s\"\nenv = {{ {env}GH_ENTERPRISE_TOKEN = {{ file = {:?} }} }}\n",
+            "[forge]\nhost = \"127.0.0.1:{}\"\nevery = \"10s\"\nenv = {{ {env}GH_ENTERPRISE_TOKEN = {{ file = {:?} }} }}\n",
+            self.port,
             self.token()
         )
     }
@@ -295,6 +297,12 @@ async fn what_a_forge_refuses_is_told_with_its_words_and_tried_again() {
     forge.does("close", json!({ "number": 1 })).await;
     let told = story.alice.hears("#alerts", "was closed without a merge").await;
     assert!(told.contains("`!accept 1` tries again"), "{told}");
+    // Somebody has it reopened and merged meanwhile: the next try finds that.
+    forge.does("reopen", json!({ "number": 1 })).await;
+    forge.does("merge", json!({ "number": 1, "method": "squash" })).await;
+    story.alice.say("#herder", "!accept 1").await;
+    story.alice.hears("#spark", "is merged: main is at ").await;
+    assert_eq!(forge.pulls().await.len(), 1);
     forge.keeps_to_the_description().await;
     story.close().await;
 }
@@ -318,6 +326,7 @@ async fn a_program_of_the_operator_s_opens_pull_requests_and_shows_them() {
     std::fs::write(at("state"), r#"{"state": "open"}"#).expect("a file");
     let settings = Settings {
         client: Client::Program(at("forge")),
+        host: Settings::HOST.to_owned(),
         env: [("FOLDER".to_owned(), dir.path().display().to_string())].into(),
         inherit_env: Vec::new(),
         env_files: BTreeMap::new(),
@@ -335,6 +344,15 @@ async fn a_program_of_the_operator_s_opens_pull_requests_and_shows_them() {
     std::fs::create_dir(at("app.git")).expect("a folder");
     let bare = Person::of(at("app.git"));
     bare.git(&["init", "--quiet", "--bare"]);
+    // No hook of that repository's is run, and it would not get the login.
+    let hook = format!("#!/bin/sh\nenv > {}\n", at("hooked").display());
+    std::fs::create_dir_all(at("app.git/hooks")).expect("a folder");
+    for name in ["pre-receive", "update", "post-receive", "post-update", "reference-transaction"] {
+        let hook_file = at("app.git/hooks").join(name);
+        std::fs::write(&hook_file, &hook).expect("a file");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&hook_file, mode).expect("its mode");
+    }
     let remote = at("app.git").display().to_string();
     person.git(&["remote", "add", "origin", &remote]);
     story.alice.say("#spark", "please commit alpha").await;
@@ -357,8 +375,34 @@ async fn a_program_of_the_operator_s_opens_pull_requests_and_shows_them() {
         "remote": remote, "branch": branch, "base": "main", "title": "please commit alpha",
         "body": "did commit alpha\n\nTask 1:\n\nplease commit alpha\n",
     });
+    assert!(!at("hooked").exists(), "a hook ran");
     assert_eq!(asked[0], opened);
     let head = bare.git(&["rev-parse", branch]);
     assert_eq!(asked.last(), Some(&json!({ "remote": remote, "number": 9, "head": head })));
+    story.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_login_goes_to_no_other_host_and_settings_that_follow_nothing_call_a_person() {
+    let forge = Forge::begin().await;
+    let (mut story, person) = proposed(&forge, Reviewer::Person, 3).await;
+    person.git(&["remote", "set-url", "origin", "https://127.0.0.1:1/moss/app.git"]);
+    story.is_reviewed("please commit alpha").await;
+    story.alice.say("#herder", "!accept 1").await;
+    let told = story.alice.hears("#alerts", "could not be merged").await;
+    assert!(told.contains("the repository is at 127.0.0.1:1, and the login is for 127.0.0.1:"), "{told}");
+    person.git(&["remote", "set-url", "origin", &forge.address()]);
+    story.alice.say("#herder", "!accept 1").await;
+    story.alice.hears("#spark", "has a pull request").await;
+
+    // The settings merge from now on: a person decides about the open pull request.
+    let mut agents = vec![super::agent("spark", story.dir.path()), super::agent("nova", story.dir.path())];
+    super::reviewed::reviewed(&mut agents, Reviewer::Person, Some(herder::core::review::Method::Squash));
+    let mut story = story.again(agents, |_| {}).await;
+    let told = story.alice.hears("#alerts", "needs a person's decision").await;
+    assert!(told.contains("the settings open no pull requests any more"), "{told}");
+    super::reviewed::elsewhere(&person);
+    story.alice.say("#herder", "!accept 1").await;
+    story.alice.hears("#spark", "is merged: main is at ").await;
     story.close().await;
 }

@@ -16,7 +16,7 @@ fn agents_that_open_pull_requests_get_the_forge_and_no_agent_its_login() {
     let folder = Folder::new();
     folder.file("token", "a-token-of-the-operator\n", 0o600);
     let text = format!(
-        "[forge]\nclient = \"/usr/local/bin/forge\"\nevery = \"5m\"\ninherit_env = [\"SSH_AUTH_SOCK\", \"GH_TOKEN\"]\n\
+        "[forge]\nclient = \"/usr/local/bin/forge\"\nhost = \"forge.example\"\nevery = \"5m\"\ninherit_env = [\"SSH_AUTH_SOCK\", \"GH_TOKEN\"]\n\
          env = {{ GH_HOST = \"forge.example\", GH_ENTERPRISE_TOKEN = {{ file = \"token\" }} }}\n\
          {AGENT}repository = \"/\"\non_accept = \"pr\"\nfollow_ups = 1\n\
          [[agent]]\nname = \"b\"\nruntime = \"command\"\ncommand = [\"cat\"]\nrepository = \"/\"\n"
@@ -26,6 +26,7 @@ fn agents_that_open_pull_requests_get_the_forge_and_no_agent_its_login() {
     assert_eq!(of(0).landing.on_accept, OnAccept::Pull { follow_ups: 1 });
     let forge = Forge {
         client: Client::Program(PathBuf::from("/usr/local/bin/forge")),
+        host: "forge.example".to_owned(),
         env: [("GH_HOST".to_owned(), "forge.example".to_owned())].into(),
         inherit_env: vec!["SSH_AUTH_SOCK".to_owned(), "GH_TOKEN".to_owned()],
         env_files: [("GH_ENTERPRISE_TOKEN".to_owned(), folder.path("token"))].into(),
@@ -64,8 +65,8 @@ fn a_repository_is_named_by_its_address() {
 fn mistakes_about_forges_and_addresses_are_named() {
     let folder = Folder::new();
     let sentences = folder.sentences(&format!(
-        "[forge]\nclient = \"glab\"\nevery = \"1s\"\n\
-         {AGENT}repository = \"https://me:secret@forge.example/moss/app\"\ncopy = [\".env\"]\nfollow_ups = 2\n\
+        "[forge]\nclient = \"glab\"\nhost = \"a b\"\nevery = \"1s\"\n\
+         {AGENT}repository = \"https://ghp_secret@forge.example/moss/app\"\ncopy = [\".env\"]\nfollow_ups = 2\n\
          [[agent]]\nname = \"b\"\nruntime = \"command\"\ncommand = [\"cat\"]\nrepository = \"ext::sh -c x\"\n\
          on_accept = \"pr\"\nmerge_method = \"squash\"\n\
          [[agent]]\nname = \"c\"\nruntime = \"command\"\ncommand = [\"cat\"]\nrepository = \"ftp://forge.example/app\"\n\
@@ -73,13 +74,14 @@ fn mistakes_about_forges_and_addresses_are_named() {
     ));
     insta::assert_snapshot!(sentences, @r##"
     bot.toml:2: [forge] client: "glab" is not gh and no whole path; write gh, or the path of a program of your own, from /
-    bot.toml:3: [forge] every: "1s" is too short; use at least 10s
-    bot.toml:8: [agent.a] repository: a password in an address would be stored with the agent; take it out, and give git the login: see [forge]
-    bot.toml:9: [agent.a] copy: only a repository on this machine has files beside those of git; name the path of one, or take it out
-    bot.toml:10: [agent.a] follow_ups: no pull request is opened here; write on_accept = "pr" as well, or take it out
-    bot.toml:15: [agent.b] repository: an address has no blanks and does not begin with -
-    bot.toml:17: [agent.b] merge_method: herder merges nothing here; write on_accept = "merge" as well, or take it out
-    bot.toml:22: [agent.c] repository: "ftp" is not one of https, ssh, http, git and file
-    bot.toml:27: [agent.d] repository: "app" is relative; write the whole path, from /, or an address
+    bot.toml:3: [forge] host: "a b" is no name of a host; write e.g. github.com
+    bot.toml:4: [forge] every: "1s" is too short; use at least 10s
+    bot.toml:9: [agent.a] repository: a login in an address would be stored with the agent; take it out, and give it to git: see [forge]
+    bot.toml:10: [agent.a] copy: only a repository on this machine has files beside those of git; name the path of one, or take it out
+    bot.toml:11: [agent.a] follow_ups: no pull request is opened here; write on_accept = "pr" as well, or take it out
+    bot.toml:16: [agent.b] repository: an address has no blanks and does not begin with -
+    bot.toml:18: [agent.b] merge_method: herder merges nothing here; write on_accept = "merge" as well, or take it out
+    bot.toml:23: [agent.c] repository: "ftp" is not one of https, ssh, http, git and file
+    bot.toml:28: [agent.d] repository: "app" is relative; write the whole path, from /, or an address
     "##);
 }

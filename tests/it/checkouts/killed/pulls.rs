@@ -55,6 +55,7 @@ async fn killed_at_each_command_of_a_pull_request(victim: Victim, side: Side) {
         "rev-parse --path-format",
         "config --null",
         "ls-remote",
+        "update-ref refs/herder",
         "push --quiet",
         "api --include repos",
         "api --include --method POST",

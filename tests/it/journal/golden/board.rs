@@ -15,7 +15,9 @@ use herder::core::id::{SessionId, WorkId};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::outcome::{Category, Usage};
 use herder::core::post::SentFile;
-use herder::core::pull::{Client, FailedCheck, Forge, News, Opened, Remark, RemarkKind};
+use herder::core::pull::{
+    Client, FailedCheck, Forge, News, Numbers, Opened, PullRequest, Remark, RemarkKind, Seen,
+};
 use herder::core::review::{Back, Change, Landed, Landing, Method, OnAccept, Opinion, ReviewOf, Reviewer};
 use herder::core::spec::Permissions;
 use herder::core::time::Timestamp;
@@ -114,6 +116,7 @@ fn checkouts() -> Vec<Event> {
         onto: None,
         worked: Vec::new(),
         check: None,
+        pull: None,
     };
     let check = Check { command: "make test".to_owned(), timeout: Check::TIMEOUT, tries: Check::TRIES };
     let checked = Repository { check: Some(Box::new(check)), ..repository.clone() };
@@ -196,6 +199,13 @@ fn checkouts() -> Vec<Event> {
         ..Repository::default()
     };
     let by_pull = Plan { repository: by_pull, ..reviewed_by_agent.clone() };
+    let pulled = PullRequest {
+        opened: pull(),
+        seen: Seen { comments: Numbers { up_to: 1, read: [7].into() }, ..Seen::default() },
+        red: "0b".repeat(20),
+        follow_ups: 1,
+    };
+    let by_pull = Plan { pull: Some(Box::new(pulled)), ..by_pull };
     let checked_so = Plan { check: Some("make test".into()), ..reviewed_by_agent.clone() };
     events.extend(
         [
@@ -279,6 +289,7 @@ fn review() -> Work {
         agent: agent("spark"),
         task: WorkId(21),
         number: 1,
+        url: String::new(),
         path: "/srv/app".into(),
         base: "0a".repeat(20),
         head: "0b".repeat(20),
@@ -428,6 +439,7 @@ fn landed(link: &str) -> Landed {
 fn forge() -> Forge {
     Forge {
         client: Client::Program("/usr/local/bin/forge".into()),
+        host: "forge.example".to_owned(),
         env: [("GH_HOST".to_owned(), "forge.example".to_owned())].into(),
         inherit_env: vec!["SSH_AUTH_SOCK".to_owned()],
         env_files: [("GH_TOKEN".to_owned(), "/etc/herder/token".into())].into(),
