@@ -23,9 +23,9 @@ pub(super) enum Voice {
 
 /// The first characters of herder's own posts in all locales. An agent's line that begins with one is shown as a
 /// quotation, so that it cannot pass for herder's.
-const STATUS: [char; 22] = [
+const STATUS: [char; 23] = [
     '🐜', '✅', '❌', '⏳', '🚫', '💳', '🔐', '💰', '⏸', '▶', '⚙', '🚨', '🧯', '👀', '💬', '📂', '🧱', '🔔',
-    '🔄', '🤫', '⚠', '🕰',
+    '🔄', '🤫', '⚠', '🕰', '📤',
 ];
 
 /// Maximum distance of a closing mark, in bytes, so that hostile text is not searched again and again.
