@@ -268,7 +268,9 @@ async fn accepted_work_of_many_agents_is_merged_once_whatever_is_killed() {
     let removed = tokio::time::timeout(STANDSTILL, removed).await;
     assert!(removed.is_ok(), "{:?} {:?}", entries(&folders), crowd.person.herders_refs());
     crowd.process.ends().await;
-    assert!(crate::runner::herder(crowd.process.dir.path(), &["runner", "stop"]).status.success());
+    // The last kill may have left none: a bot starts it again after up to 5 s.
+    let stopped = crate::runner::herder(crowd.process.dir.path(), &["runner", "stop"]);
+    assert!(matches!(stopped.status.code(), Some(0 | 69)), "{stopped:?}");
 
     let mut expected: Vec<String> = crowd.given.iter().chain(&crowd.pushed).cloned().collect();
     expected.extend(["the first", "the second"].map(str::to_owned));
