@@ -16,7 +16,6 @@ use crate::certificate::Certificate;
 use crate::chat::{discord, irc};
 use crate::clock::running::Running;
 use crate::config::{self, Config, Evaluator, IrcNetwork};
-use crate::core::pull::Client;
 use crate::core::review::OnAccept;
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::evaluator::credential::Credential;
@@ -240,12 +239,8 @@ fn forge(agent: &AgentSpec) -> Option<Finding> {
     let repository = agent.repository.as_ref()?;
     let OnAccept::Pull { .. } = repository.landing.on_accept else { return None };
     let forge = repository.forge.as_deref().cloned().unwrap_or_default();
-    let client = match &forge.client {
-        Client::Gh => "gh".to_owned(),
-        Client::Program(path) => path.display().to_string(),
-    };
     let inherited = ["PATH".to_owned()];
-    let found = runnable(&client, "[forge] client", Path::new("/"), &forge.env, &inherited);
+    let found = runnable(&forge.shown(), "[forge] client", Path::new("/"), &forge.env, &inherited);
     let name = &agent.name;
     Some(found.map_or_else(
         |why| Finding::bad(format!("{name}: pull requests: {why}")),

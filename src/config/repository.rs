@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::core::check::Check;
-use crate::core::checkout::{CloneSetup, Repository};
+use crate::core::checkout::{CloneSetup, Repository, address_parts};
 use crate::core::id::AgentName;
 use crate::core::pull::FOLLOW_UPS;
 use crate::core::review::{Landing, Method, OnAccept, ROUNDS, Reviewer};
@@ -109,13 +109,7 @@ pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
 
 /// Returns the value if it is an address; `None` if it is a path.
 fn address(section: &Section<'_>, value: &str) -> Option<String> {
-    let is_path = value.starts_with(['/', '.']);
-    let (scheme, rest) = value.split_once("://").unwrap_or(("", value));
-    // As git reads it: `git@host:owner/name`.
-    let is_short = scheme.is_empty() && rest.split_once(':').is_some_and(|(host, _)| !host.contains('/'));
-    if is_path || (scheme.is_empty() && !is_short) {
-        return None;
-    }
+    let (scheme, rest) = address_parts(value)?;
     if !["", "https", "http", "ssh", "git", "file"].contains(&scheme) {
         let why = format!("\"{scheme}\" is not one of https, ssh, http, git and file");
         section.problem("repository", why);

@@ -21,7 +21,7 @@ use super::review::{Back, Landed, Landing, Review, ReviewOf};
 use super::work::{TaskEnd, Work, WorkKind};
 
 pub use event::{Act, Acted, Base, CheckoutEvent};
-pub use repository::Repository;
+pub use repository::{Repository, address_parts};
 pub use seat::Conversation;
 pub use setup::CloneSetup;
 

@@ -169,7 +169,7 @@ impl PullRequest {
     #[must_use]
     pub fn news(&self, look: &Look) -> Option<News> {
         let failed = if self.red == self.opened.head { Vec::new() } else { look.failed.clone() };
-        let new = |remark: &&Remark| self.seen.is_before(remark.kind, remark.number);
+        let new = |remark: &&Remark| self.seen.is_unread(remark.kind, remark.number);
         let remarks = look.remarks.iter().filter(new).cloned().collect();
         let news = News { failed, remarks }.bounded();
         (news != News::default()).then_some(news)
@@ -227,7 +227,7 @@ impl Numbers {
 impl Seen {
     /// Returns true if a remark of this kind and number was not read.
     #[must_use]
-    pub fn is_before(&self, kind: RemarkKind, number: u64) -> bool {
+    pub fn is_unread(&self, kind: RemarkKind, number: u64) -> bool {
         let Numbers { up_to, read } = match kind {
             RemarkKind::Comment => &self.comments,
             RemarkKind::Line => &self.lines,
@@ -263,7 +263,7 @@ pub enum RemarkKind {
 pub struct Remark {
     /// Its kind.
     pub kind: RemarkKind,
-    /// Its number, which rises with time.
+    /// Its number, which no other of its kind has.
     pub number: u64,
     /// Login of the author.
     pub by: String,

@@ -73,8 +73,9 @@ pub struct Machine {
     tools: Option<Grants>,
     /// The place from which sessions get files.
     files: FileSource,
-    /// Held while a task is merged into a repository, by the repository's folder.
-    merges: Mutex<BTreeMap<PathBuf, Arc<AsyncMutex<()>>>>,
+    /// Held while a task is merged into a repository, by the repository's folder, or while herder's own copy is fetched, by
+    /// `fetch` in it.
+    turns: Mutex<BTreeMap<PathBuf, Arc<AsyncMutex<()>>>>,
     /// Answers of forges.
     answers: Answers,
 }
@@ -93,7 +94,7 @@ impl Machine {
             withheld: RwLock::new(withheld),
             tools,
             files: FileSource::Store(FileStore::new(&data_dir)),
-            merges: Mutex::default(),
+            turns: Mutex::default(),
             answers: Answers::default(),
         }
     }
@@ -378,10 +379,10 @@ impl Machine {
         Ok(checkouts.with_login(login(forge, &self.redactor)?).with_turn(turn))
     }
 
-    /// Returns what is held by whoever changes a repository.
-    fn turn(&self, repository: PathBuf) -> Arc<AsyncMutex<()>> {
-        let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(merges.entry(repository).or_default())
+    /// Returns the lock for this kind of change.
+    fn turn(&self, of: PathBuf) -> Arc<AsyncMutex<()>> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(turns.entry(of).or_default())
     }
 
     /// Adds environment variables that no agent gets from the next session on.

@@ -43,6 +43,17 @@ pub struct Repository {
     pub forge: Option<Box<Forge>>,
 }
 
+/// Returns the scheme of an address and what follows it, as git reads it: the scheme is empty in the short form
+/// `git@host:owner/name`. `None`: it is a path.
+#[must_use]
+pub fn address_parts(text: &str) -> Option<(&str, &str)> {
+    let is_short = || text.split_once(':').is_some_and(|(host, _)| !host.contains('/'));
+    match text.split_once("://") {
+        Some(parts) => Some(parts),
+        None => is_short().then_some(("", text)),
+    }
+}
+
 impl Repository {
     /// Returns the address of the repository, or its path if it is a person's.
     #[must_use]

@@ -114,7 +114,7 @@ fn failed_checks_and_remarks_go_back_to_the_agent_once() {
     assert_eq!(due(&desk), Some((TASK, 2)));
     merged(&mut desk, Merged::Proposed(opened("b")));
     assert_eq!(
-        (pull(&desk).seen.is_before(RemarkKind::Comment, 7), pull(&desk).follow_ups),
+        (pull(&desk).seen.is_unread(RemarkKind::Comment, 7), pull(&desk).follow_ups),
         (false, 1),
         "what was read stays read"
     );
@@ -264,10 +264,10 @@ fn a_task_that_goes_to_another_agent_takes_its_pull_request_along() {
 fn a_review_that_was_begun_before_another_and_sent_after_it_is_read() {
     let mut pull = PullRequest::pushed(None, &opened("a"));
     pull.seen.read(&remark(RemarkKind::Review, 9));
-    assert!(pull.seen.is_before(RemarkKind::Review, 8) && !pull.seen.is_before(RemarkKind::Review, 9));
+    assert!(pull.seen.is_unread(RemarkKind::Review, 8) && !pull.seen.is_unread(RemarkKind::Review, 9));
     for number in 10..2000 {
         pull.seen.read(&remark(RemarkKind::Review, number));
     }
-    assert!(!pull.seen.is_before(RemarkKind::Review, 10) && pull.seen.is_before(RemarkKind::Review, 2000));
+    assert!(!pull.seen.is_unread(RemarkKind::Review, 10) && pull.seen.is_unread(RemarkKind::Review, 2000));
     assert!(serde_json::to_string(&pull).expect("JSON").len() < 5000, "it is bounded");
 }

@@ -175,32 +175,17 @@ impl Reached<'_> {
     async fn failed_by_gh(
         &self,
         at: &Known,
-        of: &str,
+        repository: &str,
         head: &str,
         known: bool,
     ) -> Result<Vec<FailedCheck>, Detail> {
         if known {
             return Ok(Vec::new());
         }
-        let (mut check_runs, mut statuses) = (Vec::new(), Vec::new());
-        for page in 1..=PAGES_MAX {
-            let path = format!("{of}/commits/{head}/check-runs?per_page={PAGE}&page={page}");
-            let CheckRuns { check_runs: more } = self.get(at, &path).await?;
-            let is_last = more.len() < PAGE;
-            check_runs.extend(more);
-            if is_last {
-                break;
-            }
-        }
-        for page in 1..=PAGES_MAX {
-            let path = format!("{of}/commits/{head}/status?per_page={PAGE}&page={page}");
-            let Combined { statuses: more } = self.get(at, &path).await?;
-            let is_last = more.len() < PAGE;
-            statuses.extend(more);
-            if is_last {
-                break;
-            }
-        }
+        let of = format!("{repository}/commits/{head}");
+        let check_runs =
+            self.pages(at, &format!("{of}/check-runs"), |page: CheckRuns| page.check_runs).await?;
+        let statuses = self.pages(at, &format!("{of}/status"), |page: Combined| page.statuses).await?;
         // A status may be pending for good, e.g. that of a merge queue.
         if check_runs.iter().any(|run| run.status != "completed") {
             return Ok(Vec::new());
@@ -213,7 +198,7 @@ impl Reached<'_> {
                 .collect::<Vec<_>>()
                 .join("\n");
             if run.is_of_actions() {
-                let path = format!("{of}/actions/jobs/{}/logs", run.id);
+                let path = format!("{repository}/actions/jobs/{}/logs", run.id);
                 // Without it there is the link.
                 if let Ok(said) = self.call(at, &path, &[], &[]).await
                     && said.status == 200
@@ -245,7 +230,7 @@ impl Reached<'_> {
         let (mut remarks, mut writers) = (Vec::new(), BTreeMap::new());
         for (kind, path) in lists {
             for comment in self.list::<Comment>(at, &path).await? {
-                if !comment.asks() || !pull.seen.is_before(kind, comment.id) {
+                if !comment.asks() || !pull.seen.is_unread(kind, comment.id) {
                     continue;
                 }
                 let place = comment.place();
@@ -278,9 +263,20 @@ impl Reached<'_> {
 
     /// Reads a whole list.
     async fn list<T: DeserializeOwned>(&self, at: &Known, path: &str) -> Result<Vec<T>, Detail> {
+        self.pages(at, path, |items: Vec<T>| items).await
+    }
+
+    /// Reads a whole list, page by page.
+    async fn pages<P: DeserializeOwned, T>(
+        &self,
+        at: &Known,
+        path: &str,
+        items: impl Fn(P) -> Vec<T>,
+    ) -> Result<Vec<T>, Detail> {
         let (mut all, joint) = (Vec::new(), if path.contains('?') { '&' } else { '?' });
         for page in 1..=PAGES_MAX {
-            let items: Vec<T> = self.get(at, &format!("{path}{joint}per_page={PAGE}&page={page}")).await?;
+            let page: P = self.get(at, &format!("{path}{joint}per_page={PAGE}&page={page}")).await?;
+            let items = items(page);
             let is_last = items.len() < PAGE;
             all.extend(items);
             if is_last {

@@ -119,6 +119,10 @@ pub(crate) fn login(forge: &Forge, redactor: &Redactor) -> Result<BTreeMap<Strin
     let inherited = inherited.filter_map(|name| own.get(name));
     let secret = |secret: &String| SecretString::from(secret.clone());
     redactor.learn(&secrets.values().chain(inherited).map(secret).collect::<Vec<_>>());
+    // A proxy may be named with a password.
+    for value in login.values() {
+        redactor.learn(&addresses::in_text(value));
+    }
     login.extend(secrets);
     Ok(login)
 }

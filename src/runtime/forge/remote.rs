@@ -1,5 +1,6 @@
 //! The address of a repository's remote.
 
+use crate::core::checkout::address_parts;
 use crate::core::detail::{Detail, GitReason};
 
 /// A remote.
@@ -46,20 +47,15 @@ pub(crate) fn shown(address: &str) -> String {
 }
 
 fn known(address: &str) -> Option<Known> {
-    let (host, path) = match address.split_once("://") {
-        Some((scheme @ ("https" | "http" | "ssh" | "git"), rest)) => {
-            let (host, path) = rest.split_once('/')?;
-            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-            // The port of SSH is not that of the API.
-            let host = if scheme == "ssh" { host.split(':').next()? } else { host };
-            (host, path)
-        }
-        Some(_) => return None,
-        None => {
-            let (host, path) = address.split_once(':')?;
-            (host.rsplit_once('@').map_or(host, |(_, host)| host), path)
-        }
+    let (scheme, rest) = address_parts(address)?;
+    let (host, path) = match scheme {
+        "https" | "http" | "ssh" | "git" => rest.split_once('/')?,
+        "" => rest.split_once(':')?,
+        _ => return None,
     };
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    // The port of SSH is not that of the API.
+    let host = if scheme == "ssh" { host.split(':').next()? } else { host };
     let path = path.trim_matches('/');
     let (owner, name) = path.strip_suffix(".git").unwrap_or(path).split_once('/')?;
     let plain = |text: &str| {

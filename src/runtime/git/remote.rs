@@ -14,7 +14,7 @@ use super::checkout::{Checkouts, unusable};
 use super::merge::{Move, Step};
 use super::mirror::Mirror;
 use super::{Call, Limits, Output, files, words};
-use crate::core::checkout::Plan;
+use crate::core::checkout::{Plan, address_parts};
 use crate::core::detail::{Detail, GitReason};
 
 /// The limits of the first fetch of a repository, which may be large.
@@ -29,9 +29,7 @@ const RECEIVE_PACK: &str =
 
 /// Returns true if an address is a folder of this machine.
 fn is_local(address: &str) -> bool {
-    let (scheme, _) = address.split_once("://").unwrap_or_default();
-    let short = address.split_once(':').is_some_and(|(host, _)| !host.contains('/'));
-    scheme == "file" || (scheme.is_empty() && !short)
+    address_parts(address).is_none_or(|(scheme, _)| scheme == "file")
 }
 
 /// Ending of the name of a copy that is not complete yet.

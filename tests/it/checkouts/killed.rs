@@ -244,6 +244,15 @@ impl Story {
         true
     }
 
+    /// Gives the agent its one task, waits until that is in review, and returns its number.
+    async fn is_reviewed(&self, text: &str) -> String {
+        let socket = self.at("data").join(local::FILE_NAME);
+        asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
+        self.ask("task new", &["spark", text]).await.expect("it is there");
+        self.until("it is in review", async || self.is_in_state("review").await).await;
+        self.task(text).await.expect("it is there").to_string()
+    }
+
     /// Returns true if the agent's one task is in this state.
     async fn is_in_state(&self, expected: &str) -> bool {
         let listed = self.ask("task list", &["spark"]).await.and_then(|answer| answer.data);
@@ -419,12 +428,8 @@ async fn killed_at_each_command_of_a_merge(victim: Victim, side: Side, in_use: b
         false => person.git(&["switch", "--quiet", "-c", "mine"]),
     };
     let before = Untouched::of(&person);
-    let socket = story.at("data").join(local::FILE_NAME);
     let text = "commit alpha";
-    asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
-    story.ask("task new", &["spark", text]).await.expect("it is there");
-    story.until("it is in review", async || story.is_in_state("review").await).await;
-    let task = story.task(text).await.expect("it is there").to_string();
+    let task = story.is_reviewed(text).await;
     let over = async |story: &Story| {
         let shown = story.ask("task show", &[&task]).await;
         let removed = shown.is_some_and(|answer| !answer.lines.join("\n").contains("branch herder/"));

@@ -44,12 +44,8 @@ async fn killed_at_each_command_of_a_pull_request(victim: Victim, side: Side) {
     let person = Person::of(story.person.path().to_owned());
     forge.adopts(&person);
     let before = Untouched::of(&person);
-    let socket = story.at("data").join(local::FILE_NAME);
     let text = "commit alpha";
-    asked_until(&socket, ("status", &["spark"]), |answer| answer.ok).await;
-    story.ask("task new", &["spark", text]).await.expect("it is there");
-    story.until("it is in review", async || story.is_in_state("review").await).await;
-    let task = story.task(text).await.expect("it is there").to_string();
+    let task = story.is_reviewed(text).await;
     let over = async |story: &Story| story.is_in_state("proposed").await;
     let commands = [
         "rev-parse --path-format",
