@@ -230,8 +230,14 @@ pub(super) mod tests {
             text: "port the build".to_owned(),
         };
         let setup = CloneSetup { command: "npm ci".to_owned(), timeout: CloneSetup::TIMEOUT };
-        let alone =
-            merge::Run { order, setup: None, check: Some(check.clone()), evidence: None, login: None };
+        let alone = merge::Run {
+            order,
+            setup: None,
+            check: Some(check.clone()),
+            evidence: None,
+            login: None,
+            more: false,
+        };
         let merge = merge::Run { setup: Some(setup.clone()), ..alone.clone() };
         let make = |setup| JobKind::Make { plan: Box::new(plan()), setup, login: None };
         let run = setup::Run { launch: launch(), setup };

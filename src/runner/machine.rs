@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::Mutex as AsyncMutex;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -26,6 +25,7 @@ use crate::runtime::forge::{Answers, Proposal, Reached, login};
 use crate::runtime::git::Git;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
+use crate::runtime::merge::Turn;
 use crate::runtime::process::Tree;
 use crate::runtime::{
     self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation, merge, outbox, setup,
@@ -73,9 +73,8 @@ pub struct Machine {
     tools: Option<Grants>,
     /// The place from which sessions get files.
     files: FileSource,
-    /// Held while a task is merged into a repository, by the repository's folder, or while herder's own copy is fetched, by
-    /// `fetch` in it.
-    turns: Mutex<BTreeMap<PathBuf, Arc<AsyncMutex<()>>>>,
+    /// Turns of merges, by the repository's folder, and of fetches into herder's own copy, by `fetch` in it.
+    turns: Mutex<BTreeMap<PathBuf, Arc<Turn>>>,
     /// Answers of forges.
     answers: Answers,
 }
@@ -324,8 +323,17 @@ impl Machine {
             Ok(shared) => self.turn(shared),
             Err(why) => return Some(Err(why)),
         };
-        let with = (launch, local);
-        Box::pin(merge::run(&checkouts, &self.trees, with, run, (turn, stop))).await
+        let (with, more) = ((launch, local), run.more);
+        let merged = Box::pin(merge::run(&checkouts, &self.trees, with, run, (&turn, stop))).await;
+        // Two of them are known here: those who wait for their turn have the others.
+        if !more
+            && Arc::strong_count(&turn) == 2
+            && let Ok(_held) = turn.lock.try_lock()
+        {
+            // The next merge removes the rest.
+            drop(checkouts.clear(&checkouts.scratch(turn.number)).await);
+        }
+        merged
     }
 
     /// Pushes the branch of accepted work, and opens a pull request for it.
@@ -376,13 +384,14 @@ impl Machine {
     ) -> Result<Checkouts, Detail> {
         let Some(forge) = forge else { return Ok(checkouts) };
         let turn = self.turn(checkouts.place(plan).join("fetch"));
-        Ok(checkouts.with_login(login(forge, &self.redactor)?).with_turn(turn))
+        Ok(checkouts.with_login(login(forge, &self.redactor)?).with_turn(Arc::clone(&turn.lock)))
     }
 
-    /// Returns the lock for this kind of change.
-    fn turn(&self, of: PathBuf) -> Arc<AsyncMutex<()>> {
+    /// Returns the turn for this kind of change.
+    fn turn(&self, of: PathBuf) -> Arc<Turn> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(turns.entry(of).or_default())
+        let number = turns.len();
+        Arc::clone(turns.entry(of).or_insert_with(|| Arc::new(Turn { lock: Arc::default(), number })))
     }
 
     /// Adds environment variables that no agent gets from the next session on.

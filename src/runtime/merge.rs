@@ -1,5 +1,6 @@
 //! Merges the accepted work of a task into the base, and checks the result before.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -35,10 +36,26 @@ pub(crate) struct Run {
     /// The login at the remote of a repository that an address names; `None` for a person's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) login: Option<Box<Forge>>,
+    /// True if the agent has further work that is to be merged.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) more: bool,
 }
 
-/// Merges the work into the base; `None` if it was stopped before. `turn`: held while another task of the same
-/// repository is merged.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// The turn of changes of a repository.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    /// Held while another one is made.
+    pub(crate) lock: Arc<Mutex<()>>,
+    /// Number of the turn on this machine.
+    pub(crate) number: usize,
+}
+
+/// Merges the work into the base; `None` if it was stopped before. The folder in which the result is checked stays.
 ///
 /// # Errors
 /// The base cannot be moved, or git or the check cannot be run.
@@ -47,13 +64,14 @@ pub(crate) async fn run(
     trees: &ProcessTrees,
     with: (Launch, Local),
     run: Run,
-    (turn, stop): (Arc<Mutex<()>>, CancellationToken),
+    (turn, stop): (&Turn, CancellationToken),
 ) -> Option<Result<Merged, Detail>> {
-    let _turn = stop.run_until_cancelled(turn.lock()).await?;
+    let _turn = stop.run_until_cancelled(turn.lock.lock()).await?;
+    let folder = checkouts.scratch(turn.number);
     let order = &run.order;
     let mut branch = String::new();
     for _ in 0..TRIES {
-        let ready = Box::pin(ready(checkouts, trees, with.clone(), &run));
+        let ready = Box::pin(ready(checkouts, trees, with.clone(), (&run, &folder)));
         let step = match stop.run_until_cancelled(ready).await? {
             Ok(Ok(step)) => step,
             Ok(Err(merged)) => return Some(Ok(merged)),
@@ -74,7 +92,7 @@ async fn ready(
     checkouts: &Checkouts,
     trees: &ProcessTrees,
     with: (Launch, Local),
-    Run { order, setup, check, evidence, .. }: &Run,
+    (Run { order, setup, check, evidence, .. }, folder): (&Run, &Path),
 ) -> Result<Result<Step, Merged>, Detail> {
     checkouts.freshen(&order.plan, true).await?;
     let step = match checkouts.prepare(order).await? {
@@ -91,7 +109,8 @@ async fn ready(
         evidence.as_deref().is_some_and(|evidence| evidence.is_green() && same(evidence))
     };
     if let Some(check) = check.as_ref().filter(|check| !passed(check)) {
-        let evidence = checked(checkouts, trees, with, (order, &step), (setup.as_ref(), check)).await?;
+        checkouts.lay_out(&order.plan, &step, folder).await?;
+        let evidence = checked(trees, with, (&step, folder), (setup.as_ref(), check)).await?;
         if !evidence.is_green() {
             let (branch, evidence) = (step.branch, Box::new(evidence));
             return Ok(Err(Merged::Back(Back::Red { branch, evidence })));
@@ -101,26 +120,17 @@ async fn ready(
 }
 
 async fn checked(
-    checkouts: &Checkouts,
     trees: &ProcessTrees,
     (launch, local): (Launch, Local),
-    (order, step): (&Order, &Step),
+    (step, folder): (&Step, &Path),
     (setup, check): (Option<&CloneSetup>, &Check),
 ) -> Result<Evidence, Detail> {
-    let folder = checkouts.lay_out(&order.plan, step).await?;
     let mut spec = (*launch.spec).clone();
-    spec.workspace.clone_from(&folder);
-    let launch = Launch { spec: Arc::new(spec), ..launch };
-    let with = (launch, local);
-    let checked = async {
-        if let Some(setup) = setup {
-            let evidence = setup::run(trees, with.clone(), setup).await?;
-            evidence.why_not_set_up().map_or(Ok(()), Err)?;
-        }
-        check::on(trees, with, check, (&step.to, &step.tree)).await
-    };
-    let evidence = Box::pin(checked).await;
-    // The next check removes the rest.
-    drop(checkouts.clear(&folder).await);
-    evidence
+    spec.workspace = folder.to_owned();
+    let with = (Launch { spec: Arc::new(spec), ..launch }, local);
+    if let Some(setup) = setup {
+        let evidence = Box::pin(setup::run(trees, with.clone(), setup)).await?;
+        evidence.why_not_set_up().map_or(Ok(()), Err)?;
+    }
+    Box::pin(check::on(trees, with, check, (&step.to, &step.tree))).await
 }

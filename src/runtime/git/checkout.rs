@@ -32,9 +32,12 @@ const NEW: &str = "new";
 /// Ending of the name of a clone that is being removed.
 const GONE: &str = "gone";
 
+/// Ending of the name of a folder in which earlier versions checked the merged files of a task.
+const MERGED: &str = "merged";
+
 /// Name of the folder in which git reads configurations of herder's own. An agent's sandbox may let it write to the
 /// folder for temporary files, so it is not there.
-const LOOKS: &str = "looks";
+pub(super) const LOOKS: &str = "looks";
 
 /// The address to which a push from a clone goes: none.
 const NO_PUSH: &str = "herder-fetches-the-branch-itself";
@@ -149,7 +152,28 @@ impl Checkouts {
         plan: &Plan,
         start: &str,
     ) -> Result<(), Detail> {
-        self.clone_into(source, staging, plan, start).await?;
+        self.clone_into(source, staging, plan).await?;
+        let git = staging.join(".git");
+        let within = [("GIT_DIR", git.as_path()), ("GIT_WORK_TREE", staging)];
+        let checkout = words(&["checkout", "--quiet", "--no-track", "-b", &plan.branch, start]);
+        let call = Call { folder: staging, words: &checkout, own: &within, input: &[], local: false };
+        self.git.ask(call, COPIES).await?;
+        // A checkout succeeds without the files whose objects are not there.
+        let missing = words(&["ls-files", "--deleted"]);
+        let call = Call { words: &missing, ..call };
+        if !Box::pin(self.git.run(call, READS)).await?.out.is_empty() {
+            return Err(GitReason::Partial { base: start.chars().take(10).collect() }.into());
+        }
+        self.copy_files(source, staging, plan).await
+    }
+
+    /// Copies the files that are no part of a repository, but of its clones.
+    pub(super) async fn copy_files(
+        &self,
+        source: &Repository,
+        staging: &Path,
+        plan: &Plan,
+    ) -> Result<(), Detail> {
         let (from, copied) = (source.places.top.clone(), plan.repository.copy.clone());
         let filled = self.at(staging, move |staging| {
             for name in copied {
@@ -270,7 +294,7 @@ impl Checkouts {
     pub(crate) async fn remove(&self, plan: &Plan) -> Result<(), Detail> {
         let path = self.path(plan.task);
         let (gone, staging) = (path.with_extension(GONE), path.with_extension(NEW));
-        let (merged, waiting) = (self.merged(plan.task), self.waiting(plan.task));
+        let (merged, waiting) = (path.with_extension(MERGED), self.waiting(plan.task));
         let removed = self.at(&path, move |path| {
             files::remove(&gone)?;
             files::remove(&staging)?;
@@ -322,6 +346,11 @@ impl Checkouts {
             }
         })
         .await
+    }
+
+    /// Returns the folder that the clones are in.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns the way to run git.
@@ -397,12 +426,12 @@ impl Checkouts {
         Ok(base)
     }
 
-    async fn clone_into(
+    /// Makes a clone without its files.
+    pub(super) async fn clone_into(
         &self,
         source: &Repository,
         staging: &Path,
         plan: &Plan,
-        start: &str,
     ) -> Result<(), Detail> {
         let above = [("GIT_CEILING_DIRECTORIES", self.folder.as_path())];
         let mut clone = words(&[
@@ -413,37 +442,21 @@ impl Checkouts {
             "--template=",
             "--no-recurse-submodules",
             "--upload-pack=git-upload-pack",
-            "--",
         ]);
-        clone.extend([source.places.top.as_os_str(), staging.as_os_str()]);
-        let call = Call { folder: &self.folder, words: &clone, own: &above, input: &[], local: true };
-        self.git.ask(call, COPIES).await?;
-        let git = staging.join(".git");
-        let within = [("GIT_DIR", git.as_path()), ("GIT_WORK_TREE", staging)];
         let (name, email) = (plan.repository.git_name.as_str(), plan.repository.git_email.as_str());
         let settings = [("user.name", name), ("user.email", email), ("remote.origin.pushurl", NO_PUSH)];
-        for (key, value) in settings.into_iter().filter(|(_, value)| !value.is_empty()) {
-            let config = words(&["config", key, value]);
-            self.git
-                .ask(Call { folder: staging, words: &config, own: &within, input: &[], local: false }, READS)
-                .await?;
-        }
-        let excluded = excluded(plan);
+        let settings = settings.into_iter().filter(|(_, value)| !value.is_empty());
+        let settings: Vec<String> = settings.map(|(key, value)| format!("--config={key}={value}")).collect();
+        clone.extend(settings.iter().map(OsStr::new));
+        clone.extend([OsStr::new("--"), source.places.top.as_os_str(), staging.as_os_str()]);
+        let call = Call { folder: &self.folder, words: &clone, own: &above, input: &[], local: true };
+        self.git.ask(call, COPIES).await?;
+        let (git, excluded) = (staging.join(".git"), excluded(plan));
         let excluded = self.at(&git, |git| {
             std::fs::create_dir_all(git.join("info"))?;
             std::fs::write(git.join("info/exclude"), excluded)
         });
-        excluded.await?.map_err(|error| unusable(&git, &error))?;
-        let checkout = words(&["checkout", "--quiet", "--no-track", "-b", &plan.branch, start]);
-        let call = Call { folder: staging, words: &checkout, own: &within, input: &[], local: false };
-        self.git.ask(call, COPIES).await?;
-        // A checkout succeeds without the files whose objects are not there.
-        let missing = words(&["ls-files", "--deleted"]);
-        let call = Call { words: &missing, ..call };
-        if Box::pin(self.git.run(call, READS)).await?.out.is_empty() {
-            return Ok(());
-        }
-        Err(GitReason::Partial { base: start.chars().take(10).collect() }.into())
+        excluded.await?.map_err(|error| unusable(&git, &error))
     }
 
     pub(super) async fn commit(&self, of: &Repository, name: &str) -> Result<Option<String>, Detail> {

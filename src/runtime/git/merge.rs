@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::checkout::{COPIES, Checkouts, READS, refs, unusable};
+use super::checkout::{COPIES, Checkouts, READS, refs};
 use super::mirror::{Mirror, Places};
-use super::{Call, Output, Repository, files, words};
+use super::{Call, Output, Repository, words};
 use crate::core::checkout::Plan;
 use crate::core::cut;
 use crate::core::detail::{Detail, GitReason};
@@ -24,9 +24,6 @@ const REBASED_MAX: usize = 1000;
 
 /// Maximum length of the first line of a commit's message, in bytes.
 const SUBJECT_MAX: usize = 72;
-
-/// Ending of the name of the folder in which a merged tree is checked.
-const MERGED: &str = "merged";
 
 /// Files in a `.git` folder that are there while a person is in the middle of something.
 const IN_PROGRESS: [&str; 6] =
@@ -149,35 +146,6 @@ impl Checkouts {
         }
         self.said(own, &["update-ref", &name, &to]).await?;
         Ok(Prepared::Ready(Step { branch, from, to, tree, kept: name }))
-    }
-
-    /// Makes a folder with the files of a merged commit, for its check.
-    ///
-    /// # Errors
-    /// Git or the disk fails.
-    pub(crate) async fn lay_out(&self, plan: &Plan, step: &Step) -> Result<PathBuf, Detail> {
-        let source = self.repository(plan).await?;
-        let path = self.merged(plan.task);
-        self.clear(&path).await?;
-        if let Err(why) = self.fill(&source, &path, plan, &step.to).await {
-            // The reason is not that this cannot be removed either.
-            drop(self.clear(&path).await);
-            return Err(why);
-        }
-        Ok(path)
-    }
-
-    /// Removes a folder with merged files.
-    ///
-    /// # Errors
-    /// The disk fails.
-    pub(crate) async fn clear(&self, path: &Path) -> Result<(), Detail> {
-        self.at(path, files::remove).await?.map_err(|error| unusable(path, &error))
-    }
-
-    /// Returns the folder in which a task's merged files are checked.
-    pub(super) fn merged(&self, task: WorkId) -> PathBuf {
-        self.path(task).with_extension(MERGED)
     }
 
     /// Moves the base, unless somebody else has moved it. A checkout of it that is in use and clean moves with it.

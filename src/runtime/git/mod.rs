@@ -6,7 +6,7 @@
 //! repository's. Each command has a time limit and a maximum of output, and its whole process tree is ended.
 //!
 //! [`checkout`] makes, reads and removes the clones of tasks; [`diff`] compares them with their base; [`merge`] brings
-//! accepted work there.
+//! accepted work there, and `scratch` is where it is checked before.
 
 pub(crate) mod checkout;
 pub(crate) mod diff;
@@ -15,6 +15,7 @@ pub(crate) mod merge;
 pub(super) mod mirror;
 mod ready;
 mod remote;
+mod scratch;
 #[cfg(test)]
 mod tests;
 

@@ -1,6 +1,7 @@
 mod merge;
 mod ready;
 mod refs;
+mod scratch;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -159,7 +159,8 @@ impl Supervisor<'_> {
         let (setup, check) = (repository.setup.as_deref().cloned(), checkout.plan.check_by(repository));
         let (evidence, login) = (checkout.evidence.clone(), self.login(&checkout.plan));
         let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
-        Some((Box::new(launch), Box::new(merge::Run { order, setup, check, evidence, login })))
+        let more = self.agent.merges_due().nth(1).is_some();
+        Some((Box::new(launch), Box::new(merge::Run { order, setup, check, evidence, login, more })))
     }
 
     /// Returns the login at the remote of a repository that an address names; `None` for a person's.

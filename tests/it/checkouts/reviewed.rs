@@ -291,7 +291,8 @@ async fn work_that_fails_together_with_the_base_goes_back() {
     assert_eq!(person.git(&["log", "--format=%s", "main"]), "other bad\nthe first");
     let tasks = story.dir.path().join("data/tasks");
     assert_eq!(entries(&tasks), ["1", "looks"], "nothing is left of the check");
+    assert!(entries(&tasks.join("looks")).is_empty());
     let checks = crate::kill::lines(&story.dir.path().join("spark.checks"));
-    assert!(checks[1].ends_with("/1.merged"), "{checks:?}");
+    assert!(checks[1].ends_with("/looks/merged-0"), "{checks:?}");
     story.close().await;
 }

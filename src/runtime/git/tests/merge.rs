@@ -11,7 +11,7 @@ use crate::runtime::git::merge::{Move, Order, Prepared, Step};
 
 impl Scene {
     /// Returns a scene whose person is on another branch than the base, with a task of two commits.
-    async fn with_work() -> Self {
+    pub(super) async fn with_work() -> Self {
         let scene = Self::new();
         git_as_a_person(&scene.repository(), &["switch", "--quiet", "-c", "mine"]);
         scene.checkouts.make(&scene.merging()).await.expect("a clone");
@@ -20,18 +20,18 @@ impl Scene {
         scene
     }
 
-    fn merging(&self) -> Plan {
+    pub(super) fn merging(&self) -> Plan {
         let mut plan = self.plan();
         plan.repository.base = "main".to_owned();
         plan
     }
 
-    async fn order(&self, method: Method) -> Order {
+    pub(super) async fn order(&self, method: Method) -> Order {
         let held = self.checkouts.fetch(&self.merging()).await.expect("it is read");
         Order { plan: self.merging(), head: held.head, method, text: "Add two files\nand more".to_owned() }
     }
 
-    async fn ready(&self, order: &Order) -> Step {
+    pub(super) async fn ready(&self, order: &Order) -> Step {
         match self.checkouts.prepare(order).await.expect("it is merged") {
             Prepared::Ready(step) => step,
             other => panic!("{other:?}"),
