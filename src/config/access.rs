@@ -24,7 +24,7 @@ pub(super) fn rules(section: Section<'_>, discord: bool, irc: &[IrcNetwork]) -> 
     rules
 }
 
-fn subject(
+pub(super) fn subject(
     section: &Section<'_>,
     key: &'static str,
     text: &At<String>,

@@ -24,6 +24,7 @@ impl Config {
             ("[quota]", self.policy.quota != new.policy.quota),
             ("[limits]", self.policy.caps != new.policy.caps),
             ("[prices]", self.policy.prices != new.policy.prices),
+            ("[people]", self.policy.people != new.policy.people),
             ("[approvals]", approvals(&self.policy) != approvals(&new.policy)),
             ("[evaluator]", rhythm(&self.evaluator) != rhythm(&new.evaluator)),
             ("[escalation]", self.policy.escalation != new.policy.escalation),
@@ -150,6 +151,7 @@ fn supervisor(policy: &Policy) -> Policy {
         always_ask: other.always_ask,
         evaluator: other.evaluator,
         escalation: other.escalation,
+        people: other.people,
         ..policy.clone()
     }
 }

@@ -17,6 +17,7 @@ mod http;
 mod irc;
 mod machine;
 mod passwords;
+mod people;
 mod problems;
 mod quota;
 mod repository;

@@ -18,7 +18,7 @@ use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
 use super::{
     AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools, access, agents, discord,
-    evaluator, forge, http, irc, machine, passwords, quota, runners, spending, telemetry, webhook,
+    evaluator, forge, http, irc, machine, passwords, people, quota, runners, spending, telemetry, webhook,
 };
 
 /// The result of reading a configuration file.
@@ -159,6 +159,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         Some(section) => access::rules(section, discord.is_some(), &irc),
         None => AccessRules::default(),
     };
+    policy.people = people::people(&top, (discord.is_some(), &irc));
     if access == AccessRules::default() {
         let example = match (discord.is_some(), irc.first()) {
             (true, _) => "discord:YOUR-USER-ID".to_owned(),
@@ -260,6 +261,7 @@ fn supervisor(section: Section<'_>) -> Policy {
         always_ask: default.always_ask,
         evaluator: default.evaluator,
         escalation: default.escalation,
+        people: default.people,
     };
     section.finish();
     policy

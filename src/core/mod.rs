@@ -41,6 +41,7 @@ pub mod machine;
 pub mod notice;
 pub mod outcome;
 pub mod past;
+pub mod people;
 pub mod places;
 pub mod policy;
 pub mod post;

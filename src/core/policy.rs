@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::danger::AskPattern;
 use super::machine::{Enforcement, Together};
+use super::people::People;
 use super::quota::QuotaRules;
 use super::usage::{Prices, SharedCaps};
 
@@ -74,6 +75,8 @@ pub struct Policy {
     pub evaluator: EvaluatorRules,
     /// Rules for calling people.
     pub escalation: EscalationRules,
+    /// Names and addresses for git of the people who give work.
+    pub people: People,
 }
 
 /// The authority that judges an agent's turns.
@@ -143,6 +146,7 @@ impl Default for Policy {
                 traced: false,
             },
             escalation: EscalationRules { after: seconds(4 * 3600), times: 2 },
+            people: People::default(),
         }
     }
 }

@@ -36,6 +36,9 @@ pub(crate) enum JobKind {
         /// The login at the remote of a repository that an address names; `None` for a person's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         login: Option<Box<Forge>>,
+        /// Description of the task's branch; empty for none.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        described: String,
     },
     /// The commits of a clone are fetched into the repository, and it is looked at.
     Read {
@@ -228,6 +231,7 @@ pub(super) mod tests {
             head: "0a1b2c3d".to_owned(),
             method: Method::Squash,
             text: "port the build".to_owned(),
+            co_author: None,
         };
         let setup = CloneSetup { command: "npm ci".to_owned(), timeout: CloneSetup::TIMEOUT };
         let alone = merge::Run {
@@ -239,7 +243,8 @@ pub(super) mod tests {
             more: false,
         };
         let merge = merge::Run { setup: Some(setup.clone()), ..alone.clone() };
-        let make = |setup| JobKind::Make { plan: Box::new(plan()), setup, login: None };
+        let make =
+            |setup| JobKind::Make { plan: Box::new(plan()), setup, login: None, described: String::new() };
         let run = setup::Run { launch: launch(), setup };
         vec![
             job(make(None)),
@@ -338,6 +343,7 @@ pub(super) mod tests {
             pull: None,
             text: "port the build".to_owned(),
             note: "ported".to_owned(),
+            co_author: None,
         };
         let opened = Opened {
             number: 5,

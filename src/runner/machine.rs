@@ -175,7 +175,8 @@ impl Machine {
             _ => Duration::ZERO,
         };
         let done = match kind {
-            JobKind::Make { plan, setup, login } => {
+            JobKind::Make { plan, setup, login, described } => {
+                let checkouts = checkouts.described(described);
                 let made = Box::pin(self.make(checkouts, &plan, setup, login.as_deref()));
                 let made = stop.run_until_cancelled(made).await;
                 made.map(|made| {

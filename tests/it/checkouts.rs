@@ -45,11 +45,19 @@ pub(crate) fn agent(name: &str, dir: &Path) -> AgentSpec {
 }
 
 async fn open(on: On, change: impl FnOnce(&mut Vec<AgentSpec>)) -> (Story, Person) {
+    open_with(on, change, |_: &mut Config| {}).await
+}
+
+async fn open_with(
+    on: On,
+    change: impl FnOnce(&mut Vec<AgentSpec>),
+    settings: impl FnOnce(&mut Config),
+) -> (Story, Person) {
     let dir = tempfile::tempdir().expect("a folder");
     let person = Person::with_repository(dir.path().join("app"));
     let mut agents = vec![agent("spark", dir.path()), agent("nova", dir.path())];
     change(&mut agents);
-    (Story::open_in(on, dir, &ROOMS, agents, |_: &mut Config| {}).await, person)
+    (Story::open_in(on, dir, &ROOMS, agents, settings).await, person)
 }
 
 /// Returns true if the agent rests, and all its clones are read.

@@ -5,6 +5,7 @@ mod evaluator;
 mod forge;
 mod landing;
 mod listener;
+mod people;
 mod setup;
 
 use std::fs;

@@ -79,6 +79,9 @@ pub(crate) struct Proposal {
     /// The agent's last words about it.
     #[serde(default)]
     pub(crate) note: String,
+    /// Name and address of the person who gave the task; `None` if they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) co_author: Option<String>,
 }
 
 impl Proposal {
@@ -92,7 +95,8 @@ impl Proposal {
         let note = self.note.trim();
         let said = if note.is_empty() { String::new() } else { format!("{note}\n\n") };
         let whole = format!("{said}Task {}:\n\n{}\n", self.plan.task, self.text.trim());
-        cut::both_ends(&crate::core::clean::clean(&whole), BODY_MAX)
+        let with = self.co_author.as_ref().map(|author| format!("\nCo-authored-by: {author}\n"));
+        cut::both_ends(&crate::core::clean::clean(&whole), BODY_MAX) + &with.unwrap_or_default()
     }
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct Checkouts {
     pub(super) login: BTreeMap<String, String>,
     /// Held while herder's own copy of the repository is brought up to date.
     pub(super) fetching: Option<Arc<Mutex<()>>>,
+    /// Description of the branches of clones; empty for none.
+    described: String,
     /// The task's repository, once it was found.
     found: Arc<OnceLock<(PathBuf, Repository)>>,
 }
@@ -63,7 +65,14 @@ pub(super) fn refs(task: WorkId) -> [String; 2] {
 impl Checkouts {
     /// Returns the clones in `folder`.
     pub(crate) fn new(git: Git, folder: PathBuf) -> Self {
-        Self { git, folder, login: BTreeMap::new(), fetching: None, found: Arc::default() }
+        Self {
+            git,
+            folder,
+            login: BTreeMap::new(),
+            fetching: None,
+            described: String::new(),
+            found: Arc::default(),
+        }
     }
 
     /// Returns the clones with the operator's login at remotes.
@@ -74,6 +83,11 @@ impl Checkouts {
     /// Returns the clones with the turn for fetches into herder's own copy of the repository.
     pub(crate) fn with_turn(self, fetching: Arc<Mutex<()>>) -> Self {
         Self { fetching: Some(fetching), ..self }
+    }
+
+    /// Returns the clones, whose branches are described so.
+    pub(crate) fn described(self, described: String) -> Self {
+        Self { described, ..self }
     }
 
     /// Returns the operator's login.
@@ -444,7 +458,13 @@ impl Checkouts {
             "--upload-pack=git-upload-pack",
         ]);
         let (name, email) = (plan.repository.git_name.as_str(), plan.repository.git_email.as_str());
-        let settings = [("user.name", name), ("user.email", email), ("remote.origin.pushurl", NO_PUSH)];
+        let description = format!("branch.{}.description", plan.branch);
+        let settings = [
+            ("user.name", name),
+            ("user.email", email),
+            ("remote.origin.pushurl", NO_PUSH),
+            (&description, &self.described),
+        ];
         let settings = settings.into_iter().filter(|(_, value)| !value.is_empty());
         let settings: Vec<String> = settings.map(|(key, value)| format!("--config={key}={value}")).collect();
         clone.extend(settings.iter().map(OsStr::new));

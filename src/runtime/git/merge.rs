@@ -40,6 +40,9 @@ pub(crate) struct Order {
     pub(crate) method: Method,
     /// The task's text, for the message of the commit.
     pub(crate) text: String,
+    /// Name and address of the person who gave the task; `None` if they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) co_author: Option<String>,
 }
 
 impl Order {
@@ -264,9 +267,12 @@ impl Checkouts {
             return Ok(Ok(onto.to_owned()));
         }
         let (task, subject) = (order.plan.task, subject(&order.text));
+        let with = order.co_author.as_ref().map(|author| format!("Co-authored-by: {author}\n"));
+        let with = with.unwrap_or_default();
         let (message, parents) = match joins {
-            true => (format!("Merge task {task}: {subject}\n"), vec![onto, order.head.as_str()]),
-            false => (format!("{subject}\n\nTask: {task}\n"), vec![onto]),
+            true if with.is_empty() => (format!("Merge task {task}: {subject}\n"), vec![onto, &order.head]),
+            true => (format!("Merge task {task}: {subject}\n\n{with}"), vec![onto, &order.head]),
+            false => (format!("{subject}\n\nTask: {task}\n{with}"), vec![onto]),
         };
         self.commit_tree(own, &tree, &parents, (&order.head, &message)).await.map(Ok)
     }

@@ -10,6 +10,8 @@ use tokio_util::sync::DropGuard;
 
 use super::supervisor::Supervisor;
 use crate::core::checkout::{Act, Acted, Plan};
+use crate::core::clean::clean;
+use crate::core::cut;
 use crate::core::id::WorkId;
 use crate::core::input::Input;
 use crate::core::pull::Forge;
@@ -23,6 +25,9 @@ use crate::runtime::git::merge::Order;
 use crate::runtime::{Launch, merge, setup};
 use crate::supervisor::Shared;
 use crate::supervisor::session::Session;
+
+/// Maximum length of the name of the person who gave a task, in bytes.
+const GIVER_MAX: usize = 60;
 
 /// The last act that was begun, if one was.
 pub(super) type Acting = Option<JoinHandle<()>>;
@@ -41,7 +46,7 @@ impl Supervisor<'_> {
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         let before = self.acting.take();
         let (task, setup) = (plan.task, self.setup_of(act, plan.task));
-        let login = self.login(&plan);
+        let (login, described) = (self.login(&plan), self.described(plan.task));
         // Its processes are ended by their marker: git beside it, in a look at the clone, is not one of them.
         let marker = match &setup {
             Some(run) => run.launch.marker.clone(),
@@ -54,7 +59,7 @@ impl Supervisor<'_> {
             }
             let plan = Box::new(plan);
             let work = match act {
-                Act::Make => JobKind::Make { plan, setup, login },
+                Act::Make => JobKind::Make { plan, setup, login, described },
                 Act::Read => JobKind::Read { plan, number: read },
                 Act::Remove => JobKind::Remove { plan },
                 // They run beside the acts, see `begin_due`.
@@ -155,12 +160,25 @@ impl Supervisor<'_> {
             head: review.accepted.as_ref()?.head.clone(),
             method,
             text: review.work.text.clone(),
+            co_author: self.policy.people.author(&review.work.by).map(str::to_owned),
         };
         let (setup, check) = (repository.setup.as_deref().cloned(), checkout.plan.check_by(repository));
         let (evidence, login) = (checkout.evidence.clone(), self.login(&checkout.plan));
         let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
         let more = self.agent.merges_due().nth(1).is_some();
         Some((Box::new(launch), Box::new(merge::Run { order, setup, check, evidence, login, more })))
+    }
+
+    /// Returns the description of a task's branch, which names the person who gave the task; empty for one who is named as
+    /// a co-author.
+    fn described(&self, task: WorkId) -> String {
+        let work = self.agent.all_works().find(|work| work.task() == task);
+        let by =
+            work.map(|work| &work.by).filter(|by| !by.is_herder() && self.policy.people.author(by).is_none());
+        by.map_or_else(String::new, |by| {
+            let name = cut::one_line(&clean(&by.name), GIVER_MAX);
+            format!("Task {task}, given by {name} ({})", by.network)
+        })
     }
 
     /// Returns the login at the remote of a repository that an address names; `None` for a person's.
@@ -184,6 +202,7 @@ impl Supervisor<'_> {
             pull: checkout.pull.clone(),
             text: review.work.text.clone(),
             note: review.note.to_string(),
+            co_author: self.policy.people.author(&review.work.by).map(str::to_owned),
         };
         let forge = repository.forge.clone().unwrap_or_default();
         Some(JobKind::Propose { number, forge, proposal: Box::new(proposal) })

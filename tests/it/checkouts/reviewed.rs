@@ -1,14 +1,14 @@
 //! Work that a person looks at before it counts as done, and that is merged into the base.
 
-use herder::config::{Config, Webhook};
+use herder::config::{Config, Subject, Webhook};
 use herder::core::hook::HookEvent;
 use herder::core::id::WorkId;
 use herder::core::review::{Landing, Method, OnAccept, Reviewer};
 use herder::core::spec::AgentSpec;
 use serde_json::json;
 
-use super::open;
 use super::repository::{Person, Untouched, entries};
+use super::{open, open_with};
 use crate::on::{Network, On, Story, on_each_network};
 use crate::simulated_discord::state::Message;
 use crate::webhooks::endpoint;
@@ -51,9 +51,22 @@ impl Story {
 
 on_each_network!(work_in_review_is_rejected_accepted_and_merged);
 
+/// Gives the admins, that is alice, a name and an address for git.
+fn with_addresses(config: &mut Config) {
+    let people = &mut config.policy.people;
+    let author = || "Alice <alice@example.org>".to_owned();
+    for admin in &config.access.admins {
+        match admin {
+            Subject::IrcAccount { network, account } => people.add_irc(network, account, author()),
+            Subject::DiscordUser(id) => people.add_discord(id, author()),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 async fn work_in_review_is_rejected_accepted_and_merged(on: On) {
     let change = |agents: &mut Vec<AgentSpec>| reviewed(agents, Reviewer::Person, Some(Method::Squash));
-    let (mut story, person) = open(on, change).await;
+    let (mut story, person) = open_with(on, change, with_addresses).await;
     elsewhere(&person);
     let before = Untouched::of(&person);
     let told = story.is_reviewed("please commit alpha").await;
@@ -92,6 +105,8 @@ async fn work_in_review_is_rejected_accepted_and_merged(on: On) {
         log,
         "commit gamma by spark the agent\nplease commit alpha by spark the agent\nthe first by ann"
     );
+    let message = person.git(&["log", "-1", "--format=%B", "main~1"]);
+    assert_eq!(message, "please commit alpha\n\nTask: 1\nCo-authored-by: Alice <alice@example.org>");
     assert_eq!(
         person.git(&["ls-tree", "--name-only", "main"]),
         ".gitignore\nalpha\nbeta\nfile\ngamma\nother"
@@ -184,7 +199,9 @@ async fn work_that_is_kept_stays_on_its_branch() {
     story.says("!task drop 1 confirm", "Task 1 of spark is in review").await;
     story.says("!accept 1", "accepts task 1").await;
     story.alice.hears_in_any_order("#work", "DONE 1").await;
-    assert!(story.clone_of(WorkId(1)).exists());
+    let clone = Person::of(story.clone_of(WorkId(1)));
+    let described = clone.git(&["config", "branch.herder/1-commit-alpha.description"]);
+    assert!(described.starts_with("Task 1, given by alice ("), "{described}");
     assert_eq!(person.herders_refs().len(), 2);
     before.holds(&person);
     // A question is answered, and nobody is to look at it.

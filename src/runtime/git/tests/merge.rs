@@ -28,7 +28,13 @@ impl Scene {
 
     pub(super) async fn order(&self, method: Method) -> Order {
         let held = self.checkouts.fetch(&self.merging()).await.expect("it is read");
-        Order { plan: self.merging(), head: held.head, method, text: "Add two files\nand more".to_owned() }
+        Order {
+            plan: self.merging(),
+            head: held.head,
+            method,
+            text: "Add two files\nand more".to_owned(),
+            co_author: None,
+        }
     }
 
     pub(super) async fn ready(&self, order: &Order) -> Step {
@@ -262,7 +268,7 @@ async fn the_work_gets_into_the_branch_that_was_the_base_as_it_began() {
     let held = scene.checkouts.fetch(&scene.plan()).await.expect("it is read");
     let plan = Plan { onto: Some(base.onto), ..scene.plan() };
     let (head, text) = (held.head, "One".to_owned());
-    let order = Order { plan, head, method: Method::Squash, text };
+    let order = Order { plan, head, method: Method::Squash, text, co_author: None };
     let landed = scene.lands(&order).await;
     assert_eq!(scene.asked(&["rev-parse", "main"]), landed);
     assert_ne!(scene.asked(&["rev-parse", "feature"]), landed);
@@ -325,7 +331,29 @@ async fn a_bare_repository_s_base_moves() {
     scene.checkouts.make(&scene.plan()).await.expect("a clone");
     scene.work("one");
     let held = scene.checkouts.fetch(&scene.plan()).await.expect("it is read");
-    let order = Order { plan: scene.plan(), head: held.head, method: Method::Squash, text: "One".to_owned() };
+    let order = Order {
+        plan: scene.plan(),
+        head: held.head,
+        method: Method::Squash,
+        text: "One".to_owned(),
+        co_author: None,
+    };
     let landed = scene.lands(&order).await;
     assert_eq!(git_as_a_person(&app, &["rev-parse", "main"]), landed);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_person_who_gave_the_task_is_named_in_the_commit() {
+    for (method, expected) in [
+        (Method::Squash, "Add two files\n\nTask: 7\nCo-authored-by: Alice <a@example.org>"),
+        (Method::Merge, "Merge task 7: Add two files\n\nCo-authored-by: Alice <a@example.org>"),
+    ] {
+        let scene = Scene::with_work().await;
+        let co_author = Some("Alice <a@example.org>".to_owned());
+        let order = Order { co_author, ..scene.order(method).await };
+        scene.lands(&order).await;
+        assert_eq!(scene.asked(&["log", "-1", "--format=%B", "main"]), expected);
+        let trailer = "--format=%(trailers:key=Co-authored-by,valueonly)";
+        assert_eq!(scene.asked(&["log", "-1", trailer, "main"]), "Alice <a@example.org>");
+    }
 }

@@ -48,3 +48,12 @@ async fn the_branch_of_the_task_is_fetched_unless_the_agent_went_on_elsewhere() 
     let held = scene.checkouts.fetch(&plan).await.expect("it is read");
     assert_eq!((fetched().as_str(), held.commits), ("b", 1));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_branch_of_a_task_says_who_gave_it() {
+    let scene = Scene::new();
+    let told = "Task 7, given by =\"alice\" (libera)";
+    let checkouts = scene.checkouts.clone().described(told.to_owned());
+    checkouts.make(&scene.plan()).await.expect("a clone");
+    assert_eq!(git_as_a_person(&scene.clone(), &["config", "branch.herder/7-x.description"]), told);
+}
