@@ -24,7 +24,7 @@ pub(super) fn rules(section: Section<'_>, discord: bool, irc: &[IrcNetwork]) -> 
     rules
 }
 
-pub(super) fn subject(
+fn subject(
     section: &Section<'_>,
     key: &'static str,
     text: &At<String>,

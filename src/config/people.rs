@@ -1,39 +1,56 @@
 //! `[people]`: names and addresses for git of the people who give work.
 
-use super::access::subject;
-use super::section::{At, Section, TextOrFile};
-use super::{IrcNetwork, Subject};
+use std::collections::BTreeSet;
+
+use super::IrcNetwork;
+use super::discord::is_id;
+use super::section::{At, Section, TextOrFile, meant};
+use crate::core::link::EMBEDDED_NETWORK;
 use crate::core::people::People;
 
 /// Text for error messages: the form of a name and address.
 const FORM: &str = "write e.g. Alice Example <alice@example.org>";
 
+/// Text for error messages: the forms in which people are named.
+const NAMES: &str = "write irc:<network>:<account> or discord:<user id>";
+
 /// Parses `[people]`, and checks the networks in it against those of the file.
-pub(super) fn people(top: &Section<'_>, networks: (bool, &[IrcNetwork])) -> People {
-    let mut people = People::default();
+pub(super) fn people(top: &Section<'_>, irc: &[IrcNetwork]) -> People {
+    let (mut people, mut known) = (People::default(), BTreeSet::new());
+    let networks: Vec<&str> = match irc {
+        [] => vec![EMBEDDED_NETWORK],
+        irc => irc.iter().map(|network| network.name.as_str()).collect(),
+    };
     for (name, At { value, line }) in top.texts_by_name("people").unwrap_or_default() {
+        let refuse = |why: String| top.problem_at(line, "people", why);
         let TextOrFile::Text(author) = value else {
-            top.problem_at(line, "people", format!("\"{name}\" needs a name and an address; {FORM}"));
+            refuse(format!("\"{name}\" needs a name and an address; {FORM}"));
             continue;
         };
         if !is_author(&author) {
-            let why = format!("\"{author}\" is no name with an address, by which git knows a person; {FORM}");
-            top.problem_at(line, "people", why);
+            refuse(format!("\"{author}\" is no name with an address, by which git knows a person; {FORM}"));
         }
-        if !["irc:", "discord:"].iter().any(|kind| name.starts_with(kind)) {
-            let why =
-                format!("\"{name}\" is no single person; write irc:<network>:<account> or discord:<user id>");
-            top.problem_at(line, "people", why);
-            continue;
+        // Services take accounts without regard to case.
+        if !known.insert(name.to_ascii_lowercase()) {
+            refuse(format!("\"{name}\" is there twice; take one out"));
         }
-        match subject(top, "people", &At { value: name, line }, networks) {
-            Some(Subject::IrcAccount { network, account }) => people.add_irc(&network, &account, author),
-            Some(Subject::DiscordUser(id)) => people.add_discord(&id, author),
-            // The problem is recorded.
-            _ => {}
+        match name.split(':').collect::<Vec<_>>()[..] {
+            ["discord", id] if is_id(id) => people.add_discord(id, author),
+            ["irc", network, account] if is_account(account) => {
+                if !networks.contains(&network) {
+                    refuse(format!("there is no network \"{network}\"{}", meant(network, &networks)));
+                }
+                people.add_irc(&network.into(), account, author);
+            }
+            _ => refuse(format!("\"{name}\" names no single person; {NAMES}")),
         }
     }
     people
+}
+
+/// Returns true if a text can be a services account.
+fn is_account(text: &str) -> bool {
+    !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control() || "*?!@".contains(c))
 }
 
 /// Returns true if a text is a name with an address, as in a commit's trailer.

@@ -159,7 +159,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         Some(section) => access::rules(section, discord.is_some(), &irc),
         None => AccessRules::default(),
     };
-    policy.people = people::people(&top, (discord.is_some(), &irc));
+    policy.people = people::people(&top, &irc);
     if access == AccessRules::default() {
         let example = match (discord.is_some(), irc.first()) {
             (true, _) => "discord:YOUR-USER-ID".to_owned(),

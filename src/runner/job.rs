@@ -234,14 +234,8 @@ pub(super) mod tests {
             co_author: None,
         };
         let setup = CloneSetup { command: "npm ci".to_owned(), timeout: CloneSetup::TIMEOUT };
-        let alone = merge::Run {
-            order,
-            setup: None,
-            check: Some(check.clone()),
-            evidence: None,
-            login: None,
-            more: false,
-        };
+        let alone =
+            merge::Run { order, setup: None, check: Some(check.clone()), evidence: None, login: None };
         let merge = merge::Run { setup: Some(setup.clone()), ..alone.clone() };
         let make =
             |setup| JobKind::Make { plan: Box::new(plan()), setup, login: None, described: String::new() };
@@ -362,14 +356,34 @@ pub(super) mod tests {
             follow_ups: 1,
         };
         let again = Proposal { pull: Some(Box::new(pull.clone())), ..proposal.clone() };
+        let co_author = Some("Alice <a@example.org>".to_owned());
+        let known = Proposal { co_author: co_author.clone(), ..proposal.clone() };
+        let described = "Task 7, given by alice (libera)".to_owned();
+        let make = JobKind::Make { plan: Box::new(plan()), setup: None, login: None, described };
+        let order = Order {
+            plan: plan(),
+            head: "0a1b2c3d".to_owned(),
+            method: Method::Merge,
+            text: "port it".to_owned(),
+            co_author,
+        };
+        let run = merge::Run { order, setup: None, check: None, evidence: None, login: None };
         let client = Client::Program(PathBuf::from("/usr/local/bin/forge"));
         let other = Box::new(Forge { client, ..(*forge).clone() });
+        let same = forge.clone();
         let jobs = [
             job(JobKind::Propose { number: 2, forge: forge.clone(), proposal: Box::new(proposal) }),
             job(JobKind::Propose { number: 3, forge: other, proposal: Box::new(again) }),
             job(JobKind::Follow { forge, plan: Box::new(plan()), pull: Box::new(pull) }),
         ];
         assert!(jobs.iter().all(|job| job.version() == 5));
+        // Fields that came later.
+        let added = [
+            job(JobKind::Propose { number: 4, forge: same, proposal: Box::new(known) }),
+            job(make),
+            job(JobKind::Merge { number: 5, launch: Box::new(launch()), run: Box::new(run) }),
+        ];
+        let jobs: Vec<Job> = jobs.into_iter().chain(added).collect();
         assert_lines(&jobs, include_str!("../../tests/golden/runner/v5/job.jsonl"));
         let failed =
             FailedCheck { name: "test".to_owned(), text: "1 failed".to_owned(), link: String::new() };

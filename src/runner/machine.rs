@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use tokio::sync::Mutex as AsyncMutex;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::job::{Job, JobKind, JobResult};
@@ -25,7 +28,6 @@ use crate::runtime::forge::{Answers, Proposal, Reached, login};
 use crate::runtime::git::Git;
 use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
-use crate::runtime::merge::Turn;
 use crate::runtime::process::Tree;
 use crate::runtime::{
     self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation, merge, outbox, setup,
@@ -33,6 +35,20 @@ use crate::runtime::{
 
 /// Time between SIGTERM and SIGKILL for a check or a merge that was stopped: git removes its locks.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// Time for which the folder of a merge waits for the agent's next one.
+const KEPT: Duration = Duration::from_secs(10);
+
+/// Lets changes of one repository be made one after the other.
+#[derive(Debug)]
+struct Turn {
+    /// Held while one is made.
+    lock: Arc<AsyncMutex<()>>,
+    /// Number of the turn on this machine, for the name of the folder of its merges.
+    number: usize,
+    /// Number of merges that have left that folder to the next one.
+    uses: AtomicU64,
+}
 
 /// The parts of a machine.
 #[derive(Debug)]
@@ -65,7 +81,7 @@ impl fmt::Debug for Simulated {
 pub struct Machine {
     simulated: Option<Simulated>,
     agents: PathBuf,
-    tasks: PathBuf,
+    clones: PathBuf,
     trees: ProcessTrees,
     redactor: Redactor,
     /// The set grows when the configuration names more secrets.
@@ -73,8 +89,10 @@ pub struct Machine {
     tools: Option<Grants>,
     /// The place from which sessions get files.
     files: FileSource,
-    /// Turns of merges, by the repository's folder, and of fetches into herder's own copy, by `fetch` in it.
+    /// Turns of merges, by the repository's folder, and of fetches into herder's own copy, by `fetch` in it. They stay.
     turns: Mutex<BTreeMap<PathBuf, Arc<Turn>>>,
+    /// Folders of merges that are to be removed.
+    tasks: TaskTracker,
     /// Answers of forges.
     answers: Answers,
 }
@@ -87,13 +105,14 @@ impl Machine {
         Self {
             simulated: None,
             agents: data_dir.join(isolation::FOLDER),
-            tasks: data_dir.join(checkout::FOLDER),
+            clones: data_dir.join(checkout::FOLDER),
             trees,
             redactor,
             withheld: RwLock::new(withheld),
             tools,
             files: FileSource::Store(FileStore::new(&data_dir)),
             turns: Mutex::default(),
+            tasks: TaskTracker::new(),
             answers: Answers::default(),
         }
     }
@@ -255,16 +274,16 @@ impl Machine {
         }
     }
 
-    /// Removes what a killed herder has left of its looks at repositories. Its processes must be gone.
+    /// Removes what a killed herder has left of its looks at repositories, and of its merges. Its processes must be gone.
     pub(crate) async fn sweep(&self) {
         if let Err(reason) = self.checkouts(String::new()).sweep().await {
-            warn!(%reason, "what a killed herder has left of its looks at repositories stays");
+            warn!(%reason, "what a killed herder has left of its looks at repositories, and of its merges, stays");
         }
     }
 
     /// Returns the clones of tasks on this machine, for one act. `marker`: by which its processes are found.
     fn checkouts(&self, marker: String) -> Checkouts {
-        let folder = std::path::absolute(&self.tasks).unwrap_or_else(|_| self.tasks.clone());
+        let folder = std::path::absolute(&self.clones).unwrap_or_else(|_| self.clones.clone());
         let path = environment::own_without(&BTreeSet::new()).remove("PATH");
         Checkouts::new(Git::new(self.trees.clone(), marker, path), folder)
     }
@@ -324,17 +343,33 @@ impl Machine {
             Ok(shared) => self.turn(shared),
             Err(why) => return Some(Err(why)),
         };
-        let (with, more) = ((launch, local), run.more);
-        let merged = Box::pin(merge::run(&checkouts, &self.trees, with, run, (&turn, stop))).await;
-        // Two of them are known here: those who wait for their turn have the others.
-        if !more
-            && Arc::strong_count(&turn) == 2
-            && let Ok(_held) = turn.lock.try_lock()
-        {
-            // The next merge removes the rest.
-            drop(checkouts.clear(&checkouts.scratch(turn.number)).await);
+        let _turn = stop.run_until_cancelled(turn.lock.lock()).await?;
+        let (folder, marker) = (checkouts.scratch(turn.number), launch.marker.clone());
+        let with = (launch, local);
+        let merged = Box::pin(merge::run(&checkouts, &self.trees, with, run, (&folder, stop))).await;
+        if matches!(merged, Some(Ok(_))) {
+            self.clear_later(checkouts, &turn, folder);
+            return merged;
         }
+        // A check that was stopped may be at work in the folder until it is ended.
+        drop(self.trees.end(&Tree::marked(marker), GRACE).await);
+        // The next merge removes the rest.
+        drop(checkouts.clear(&folder).await);
         merged
+    }
+
+    /// Removes the folder of a merge, unless another merge has it within [`KEPT`].
+    fn clear_later(&self, checkouts: Checkouts, turn: &Arc<Turn>, folder: PathBuf) {
+        let uses = turn.uses.fetch_add(1, Ordering::Relaxed) + 1;
+        let turn = Arc::clone(turn);
+        self.tasks.spawn(async move {
+            tokio::time::sleep(KEPT).await;
+            if let Ok(_turn) = turn.lock.try_lock()
+                && turn.uses.load(Ordering::Relaxed) == uses
+            {
+                drop(checkouts.clear(&folder).await);
+            }
+        });
     }
 
     /// Pushes the branch of accepted work, and opens a pull request for it.
@@ -392,7 +427,11 @@ impl Machine {
     fn turn(&self, of: PathBuf) -> Arc<Turn> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let number = turns.len();
-        Arc::clone(turns.entry(of).or_insert_with(|| Arc::new(Turn { lock: Arc::default(), number })))
+        Arc::clone(
+            turns.entry(of).or_insert_with(|| {
+                Arc::new(Turn { lock: Arc::default(), number, uses: AtomicU64::default() })
+            }),
+        )
     }
 
     /// Adds environment variables that no agent gets from the next session on.

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::git::checkout::Checkouts;
@@ -36,26 +35,10 @@ pub(crate) struct Run {
     /// The login at the remote of a repository that an address names; `None` for a person's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) login: Option<Box<Forge>>,
-    /// True if the agent has further work that is to be merged.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) more: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-/// The turn of changes of a repository.
-#[derive(Debug)]
-pub(crate) struct Turn {
-    /// Held while another one is made.
-    pub(crate) lock: Arc<Mutex<()>>,
-    /// Number of the turn on this machine.
-    pub(crate) number: usize,
-}
-
-/// Merges the work into the base; `None` if it was stopped before. The folder in which the result is checked stays.
+/// Merges the work into the base; `None` if it was stopped before. The result is checked in `folder`, which stays; no other
+/// merge into the repository may run meanwhile.
 ///
 /// # Errors
 /// The base cannot be moved, or git or the check cannot be run.
@@ -64,14 +47,12 @@ pub(crate) async fn run(
     trees: &ProcessTrees,
     with: (Launch, Local),
     run: Run,
-    (turn, stop): (&Turn, CancellationToken),
+    (folder, stop): (&Path, CancellationToken),
 ) -> Option<Result<Merged, Detail>> {
-    let _turn = stop.run_until_cancelled(turn.lock.lock()).await?;
-    let folder = checkouts.scratch(turn.number);
     let order = &run.order;
     let mut branch = String::new();
     for _ in 0..TRIES {
-        let ready = Box::pin(ready(checkouts, trees, with.clone(), (&run, &folder)));
+        let ready = Box::pin(ready(checkouts, trees, with.clone(), (&run, folder)));
         let step = match stop.run_until_cancelled(ready).await? {
             Ok(Ok(step)) => step,
             Ok(Err(merged)) => return Some(Ok(merged)),

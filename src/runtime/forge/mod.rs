@@ -92,11 +92,12 @@ impl Proposal {
     }
 
     fn body(&self) -> String {
-        let note = self.note.trim();
-        let said = if note.is_empty() { String::new() } else { format!("{note}\n\n") };
-        let whole = format!("{said}Task {}:\n\n{}\n", self.plan.task, self.text.trim());
-        let with = self.co_author.as_ref().map(|author| format!("\nCo-authored-by: {author}\n"));
-        cut::both_ends(&crate::core::clean::clean(&whole), BODY_MAX) + &with.unwrap_or_default()
+        let (note, text) = (self.note.trim(), self.text.trim());
+        let whole = if note.is_empty() { text.to_owned() } else { format!("{note}\n\n{text}") };
+        let whole = cut::both_ends(&crate::core::clean::clean(&whole), BODY_MAX);
+        let with = self.co_author.as_ref().map(|author| format!("Co-authored-by: {author}\n"));
+        // The last paragraph is herder's own, so that no words of others are read as its lines.
+        format!("{whole}\n\nTask: {}\n{}", self.plan.task, with.unwrap_or_default())
     }
 }
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use super::mirror::Mirror;
+use super::scratch::MERGED;
 use super::{Call, Git, Limits, Repository, files, words};
 use crate::core::checkout::{Base, Held, Plan};
 use crate::core::detail::{Detail, GitReason};
@@ -33,11 +34,11 @@ const NEW: &str = "new";
 const GONE: &str = "gone";
 
 /// Ending of the name of a folder in which earlier versions checked the merged files of a task.
-const MERGED: &str = "merged";
+const MERGED_BEFORE: &str = "merged";
 
 /// Name of the folder in which git reads configurations of herder's own. An agent's sandbox may let it write to the
 /// folder for temporary files, so it is not there.
-pub(super) const LOOKS: &str = "looks";
+const LOOKS: &str = "looks";
 
 /// The address to which a push from a clone goes: none.
 const NO_PUSH: &str = "herder-fetches-the-branch-itself";
@@ -106,13 +107,22 @@ impl Checkouts {
         self.folder.join(task.to_string())
     }
 
-    /// Removes what a killed herder has left of its looks at repositories.
+    /// Removes what a killed herder has left of its looks at repositories, and of its merges.
     ///
     /// # Errors
     /// The disk fails.
     pub(crate) async fn sweep(&self) -> Result<(), Detail> {
         let looks = self.folder.join(LOOKS);
-        self.at(&looks, files::remove).await?.map_err(|error| unusable(&looks, &error))
+        self.at(&looks, files::remove).await?.map_err(|error| unusable(&looks, &error))?;
+        let removed = self.at(&self.folder, |folder| {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.file_name().to_string_lossy().starts_with(MERGED) {
+                    files::remove(&entry.path())?;
+                }
+            }
+            Ok(())
+        });
+        removed.await?.map_err(|error| unusable(&self.folder, &error))
     }
 
     /// Makes the clone of a task, unless it is there. Returns what the task began from.
@@ -308,7 +318,7 @@ impl Checkouts {
     pub(crate) async fn remove(&self, plan: &Plan) -> Result<(), Detail> {
         let path = self.path(plan.task);
         let (gone, staging) = (path.with_extension(GONE), path.with_extension(NEW));
-        let (merged, waiting) = (path.with_extension(MERGED), self.waiting(plan.task));
+        let (merged, waiting) = (path.with_extension(MERGED_BEFORE), self.waiting(plan.task));
         let removed = self.at(&path, move |path| {
             files::remove(&gone)?;
             files::remove(&staging)?;

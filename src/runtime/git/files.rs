@@ -1,11 +1,13 @@
 //! Files of clones: copied without following links out of a folder, and removed whatever their permissions are.
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::ops::Bound;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
@@ -129,6 +131,54 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
             fs::remove_dir_all(path)
         }
         other => other,
+    }
+}
+
+/// Removes all that is in a folder but the named files, and those of them that are not as git makes them: special files,
+/// files with other rights, and files with a second name, by which they could be changed. `git`: a folder that git has
+/// made. Links are not followed.
+pub(super) fn keep_only(top: &Path, names: &BTreeSet<&[u8]>, git: &Path) -> io::Result<()> {
+    let (folder, file) = (rights(&git.metadata()?), rights(&git.join("HEAD").metadata()?));
+    let program = file | (file & 0o444) >> 2;
+    Kept { names, folder, files: [file, program] }.below(top, b"")
+}
+
+fn rights(of: &fs::Metadata) -> u32 {
+    of.permissions().mode() & 0o7777
+}
+
+/// Files that stay, and the rights of folders and files.
+struct Kept<'a> {
+    names: &'a BTreeSet<&'a [u8]>,
+    folder: u32,
+    files: [u32; 2],
+}
+
+impl Kept<'_> {
+    fn below(&self, folder: &Path, above: &[u8]) -> io::Result<()> {
+        if rights(&folder.symlink_metadata()?) != self.folder {
+            fs::set_permissions(folder, fs::Permissions::from_mode(self.folder))?;
+        }
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let (found, name) = (entry.metadata()?, [above, entry.file_name().as_bytes()].concat());
+            let is_named = self.names.contains(&name[..]);
+            if found.is_dir() {
+                let inside = [&name[..], b"/"].concat();
+                let next =
+                    self.names.range::<[u8], _>((Bound::Excluded(&inside[..]), Bound::Unbounded)).next();
+                // The folder of a submodule is named, and empty.
+                if is_named || next.is_some_and(|next| next.starts_with(&inside)) {
+                    self.below(&entry.path(), &inside)?;
+                    continue;
+                }
+            }
+            let is_right = found.is_symlink() || found.is_file() && self.files.contains(&rights(&found));
+            if !(is_named && is_right && found.nlink() == 1) {
+                remove(&entry.path())?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -269,11 +269,11 @@ impl Checkouts {
         let (task, subject) = (order.plan.task, subject(&order.text));
         let with = order.co_author.as_ref().map(|author| format!("Co-authored-by: {author}\n"));
         let with = with.unwrap_or_default();
-        let (message, parents) = match joins {
-            true if with.is_empty() => (format!("Merge task {task}: {subject}\n"), vec![onto, &order.head]),
-            true => (format!("Merge task {task}: {subject}\n\n{with}"), vec![onto, &order.head]),
-            false => (format!("{subject}\n\nTask: {task}\n{with}"), vec![onto]),
+        let (first, parents) = match joins {
+            true => (format!("Merge task {task}: {subject}"), vec![onto, &order.head]),
+            false => (subject, vec![onto]),
         };
+        let message = format!("{first}\n\nTask: {task}\n{with}");
         self.commit_tree(own, &tree, &parents, (&order.head, &message)).await.map(Ok)
     }
 

@@ -1,26 +1,34 @@
 //! The folder in which the files of merged commits are checked: one for each repository, from one merge to the next.
 //!
-//! A check may change everything in it, its `.git` included. So each commit gets a `.git` of its own, git compares the
-//! content of each file with what it is to be, and a folder that is not exactly right in the end is made anew.
+//! A check may change everything in it, so nothing that it has left there is believed. herder removes all that is no file
+//! of the next commit, and git compares the bytes of each file that is one, by a `.git` that is beside the folder
+//! meanwhile. A folder that is not right in the end is made anew.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::checkout::{COPIES, Checkouts, LOOKS, READS, unusable};
+use super::checkout::{COPIES, Checkouts, unusable};
 use super::merge::Step;
 use super::{Call, Limits, Output, Repository, files, words};
 use crate::core::checkout::Plan;
-use crate::core::detail::Detail;
+use crate::core::detail::{Detail, GitReason};
 
-/// Ending of the name of a folder whose `.git` is made.
+/// Beginning of the names of the folders.
+pub(super) const MERGED: &str = "merged-";
+
+/// Ending of the name of the folder in which a `.git` is made.
 const NEW: &str = "new";
 
-/// Mode of a submodule among the files of a commit.
-const SUBMODULE: &[u8] = b"160000";
+/// Name of the files by which git takes different bytes for the same.
+const ATTRIBUTES: &[u8] = b".gitattributes";
+
+/// The limits of a list of files: some 500,000 names.
+const LISTS: Limits = Limits { output: 64 * 1024 * 1024, ..COPIES };
 
 impl Checkouts {
     /// Returns the path of the folder of a repository. `number`: that of the repository's turn.
     pub(crate) fn scratch(&self, number: usize) -> PathBuf {
-        self.folder().join(LOOKS).join(format!("merged-{number}"))
+        self.folder().join(format!("{MERGED}{number}"))
     }
 
     /// Fills the folder with the files of a merged commit, for its check.
@@ -38,8 +46,6 @@ impl Checkouts {
             }
         }
         self.clear(folder).await?;
-        let above = self.at(folder, |folder| std::fs::create_dir_all(folder.parent().unwrap_or(folder)));
-        above.await?.map_err(|error| unusable(folder, &error))?;
         if let Err(why) = self.fill(&source, folder, plan, &step.to).await {
             // The reason is not that this cannot be removed either.
             drop(self.clear(folder).await);
@@ -48,18 +54,28 @@ impl Checkouts {
         Ok(())
     }
 
-    /// Removes the folder.
+    /// Removes the folder. One that cannot be removed is put aside until herder starts again, so that others are merged.
     ///
     /// # Errors
     /// The disk fails.
     pub(crate) async fn clear(&self, folder: &Path) -> Result<(), Detail> {
         let staging = folder.with_extension(NEW);
-        let removed =
-            self.at(folder, move |folder| files::remove(&staging).and_then(|()| files::remove(folder)));
+        let aside = format!("{MERGED}left-{:016x}", getrandom::u64().unwrap_or_default());
+        let aside = self.folder().join(aside);
+        let removed = self.at(folder, move |folder| {
+            files::remove(&staging)?;
+            files::remove(folder).or_else(|reason| {
+                tracing::warn!(%reason, folder = %aside.display(), "the folder of a merge cannot be removed");
+                std::fs::rename(folder, &aside)
+            })
+        });
         removed.await?.map_err(|error| unusable(folder, &error))
     }
 
     /// Changes what differs from the files of a commit. Returns false if the folder has to be made anew.
+    ///
+    /// # Errors
+    /// Git or the disk fails; likewise.
     async fn refill(
         &self,
         source: &Repository,
@@ -67,39 +83,50 @@ impl Checkouts {
         plan: &Plan,
         commit: &str,
     ) -> Result<bool, Detail> {
-        let (git, staging) = (folder.join(".git"), folder.with_extension(NEW));
-        let gone = staging.clone();
-        let removed = self.at(&git, move |git| files::remove(git).and_then(|()| files::remove(&gone)));
-        removed.await?.map_err(|error| unusable(&git, &error))?;
+        let staging = folder.with_extension(NEW);
+        let git = staging.join(".git");
+        self.at(&staging, files::remove).await?.map_err(|error| unusable(&staging, &error))?;
         self.clone_into(source, &staging, plan).await?;
-        let (made, to) = (staging.join(".git"), git.clone());
-        let moved = self.at(&staging, move |staging| {
-            std::fs::rename(&made, &to)?;
-            files::remove(staging)
-        });
-        moved.await?.map_err(|error| unusable(&git, &error))?;
-
-        // Without the times of files in it, the index knows of no file that it is as it was.
-        self.within(folder, &["read-tree", commit], READS).await?;
-        let modes = self.within(folder, &["ls-files", "--format=%(objectmode)"], READS).await?;
-        // git leaves what is in the folder of a submodule alone.
-        if modes.out.split(|byte| *byte == b'\n').any(|mode| mode == SUBMODULE) {
+        // The index has no times of files yet, so that git reads each of them.
+        self.asked(&git, folder, &["read-tree", commit]).await?;
+        let listed = self.asked(&git, folder, &["ls-files", "-z"]).await?;
+        let is_plain = |name: &[u8]| name.rsplit(|byte| *byte == b'/').next() != Some(ATTRIBUTES);
+        if !listed.out.split(|byte| *byte == 0).all(is_plain) {
             return Ok(false);
         }
-        // It fails where files differ.
-        self.within(folder, &["update-index", "-q", "--refresh"], COPIES).await?;
+        let like = git.clone();
+        let kept = self.at(folder, move |folder| {
+            let names: BTreeSet<&[u8]> = listed.out.split(|byte| *byte == 0).collect();
+            files::keep_only(folder, &names, &like)
+        });
+        kept.await?.map_err(|error| unusable(folder, &error))?;
+        // git says here that files differ.
+        Box::pin(self.within(&git, folder, &["update-index", "-q", "--refresh"])).await?;
         let checkout = ["checkout", "--quiet", "--force", "--no-track", "-b", &plan.branch, commit];
-        self.within(folder, &checkout, COPIES).await?;
-        self.within(folder, &["clean", "--quiet", "-ffdx"], COPIES).await?;
-        let status = ["status", "--porcelain", "--ignored", "--untracked-files=normal"];
-        let status = self.within(folder, &status, READS).await?;
-        Ok(modes.code == Some(0) && !modes.cut && status.code == Some(0) && status.out.is_empty())
+        self.asked(&git, folder, &checkout).await?;
+        let status = self.asked(&git, folder, &["status", "--porcelain", "--ignored"]).await?;
+        if !status.out.is_empty() || !status.said.is_empty() {
+            return Ok(false);
+        }
+        let to = folder.join(".git");
+        let moved = self.at(&git, move |git| std::fs::rename(git, to).and_then(|()| files::remove(&staging)));
+        moved.await?.map_err(|error| unusable(folder, &error))?;
+        Ok(true)
     }
 
-    async fn within(&self, folder: &Path, asked: &[&str], limits: Limits) -> Result<Output, Detail> {
-        let git = folder.join(".git");
-        let own = [("GIT_DIR", git.as_path()), ("GIT_WORK_TREE", folder)];
+    /// Runs a command of git that must succeed.
+    async fn asked(&self, git: &Path, folder: &Path, asked: &[&str]) -> Result<Output, Detail> {
+        let output = Box::pin(self.within(git, folder, asked)).await?;
+        if output.code == Some(0) && !output.cut {
+            return Ok(output);
+        }
+        let command = format!("git {}", asked.first().unwrap_or(&""));
+        Err(GitReason::Failed { command }.with(output.said.trim().to_owned()))
+    }
+
+    async fn within(&self, git: &Path, folder: &Path, asked: &[&str]) -> Result<Output, Detail> {
+        let own = [("GIT_DIR", git), ("GIT_WORK_TREE", folder)];
         let call = Call { folder, words: &words(asked), own: &own, input: &[], local: false };
-        Box::pin(self.git().run(call, limits)).await
+        self.git().run(call, LISTS).await
     }
 }

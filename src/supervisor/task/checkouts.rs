@@ -165,19 +165,15 @@ impl Supervisor<'_> {
         let (setup, check) = (repository.setup.as_deref().cloned(), checkout.plan.check_by(repository));
         let (evidence, login) = (checkout.evidence.clone(), self.login(&checkout.plan));
         let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
-        let more = self.agent.merges_due().nth(1).is_some();
-        Some((Box::new(launch), Box::new(merge::Run { order, setup, check, evidence, login, more })))
+        Some((Box::new(launch), Box::new(merge::Run { order, setup, check, evidence, login })))
     }
 
-    /// Returns the description of a task's branch, which names the person who gave the task; empty for one who is named as
-    /// a co-author.
+    /// Returns the description of a task's branch, which names the person who gave the task; empty if that is not known.
     fn described(&self, task: WorkId) -> String {
-        let work = self.agent.all_works().find(|work| work.task() == task);
-        let by =
-            work.map(|work| &work.by).filter(|by| !by.is_herder() && self.policy.people.author(by).is_none());
-        by.map_or_else(String::new, |by| {
-            let name = cut::one_line(&clean(&by.name), GIVER_MAX);
-            format!("Task {task}, given by {name} ({})", by.network)
+        let work = self.agent.all_works().find(|work| work.id == task);
+        work.filter(|work| !work.by.is_herder()).map_or_else(String::new, |work| {
+            let name = cut::one_line(&clean(&work.by.name), GIVER_MAX);
+            format!("Task {task}, given by {name} ({})", work.by.network)
         })
     }
 

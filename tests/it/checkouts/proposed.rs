@@ -202,7 +202,7 @@ async fn a_task_goes_through_a_pull_request_into_the_base() {
     let branch = "herder/1-please-commit-alpha";
     assert_eq!((&pull["title"], &pull["head"]["ref"]), (&json!("please commit alpha"), &json!(branch)));
     let body = pull["body"].as_str().expect("a text");
-    assert!(body.starts_with("did commit alpha\n\nTask 1:\n\nplease commit alpha"), "{body}");
+    assert!(body.starts_with("did commit alpha\n\nplease commit alpha\n\nTask: 1\n"), "{body}");
     assert_eq!(forge.git(&["log", "--format=%s", branch]), "commit alpha\nthe first");
     let shown = story.says("!task show 1", "Pull request: ").await;
     assert!(shown.contains(&link), "{shown}");
@@ -373,7 +373,7 @@ async fn a_program_of_the_operator_s_opens_pull_requests_and_shows_them() {
         .collect();
     let opened = json!({
         "remote": remote, "branch": branch, "base": "main", "title": "please commit alpha",
-        "body": "did commit alpha\n\nTask 1:\n\nplease commit alpha\n",
+        "body": "did commit alpha\n\nplease commit alpha\n\nTask: 1\n",
     });
     assert!(!at("hooked").exists(), "a hook ran");
     assert_eq!(asked[0], opened);

@@ -346,7 +346,7 @@ async fn a_bare_repository_s_base_moves() {
 async fn the_person_who_gave_the_task_is_named_in_the_commit() {
     for (method, expected) in [
         (Method::Squash, "Add two files\n\nTask: 7\nCo-authored-by: Alice <a@example.org>"),
-        (Method::Merge, "Merge task 7: Add two files\n\nCo-authored-by: Alice <a@example.org>"),
+        (Method::Merge, "Merge task 7: Add two files\n\nTask: 7\nCo-authored-by: Alice <a@example.org>"),
     ] {
         let scene = Scene::with_work().await;
         let co_author = Some("Alice <a@example.org>".to_owned());

@@ -34,12 +34,13 @@ impl Scene {
                     () if name == ".git" => {}
                     () if of.is_symlink() => found.push(format!("{name} link")),
                     () if of.is_dir() => {
-                        found.push(format!("{name}/"));
+                        found.push(format!("{name}/ {:o}", of.permissions().mode()));
                         below(top, &path, found);
                     }
+                    () if !of.is_file() => found.push(format!("{name} special")),
                     () => {
                         let text = fs::read_to_string(&path).expect("text");
-                        found.push(format!("{name} {:o} {text}", of.permissions().mode() & 0o100));
+                        found.push(format!("{name} {:o} {text}", of.permissions().mode()));
                     }
                 }
             }
@@ -59,7 +60,9 @@ async fn scene() -> (Scene, Step) {
         scene.commit(&format!("{folder}/same"), "same\n");
     }
     scene.commit("kept", "kept\n");
+    scene.commit("linked", "linked\n");
     scene.commit(".gitignore", "*.log\n");
+    scene.commit("lines", "a\nb\n");
     git_as_a_person(&scene.repository(), &["switch", "--quiet", "-c", "mine"]);
     scene.checkouts.make(&scene.merging()).await.expect("a clone");
     scene.work("one");
@@ -97,6 +100,29 @@ async fn what_a_check_has_left_is_gone_and_files_that_are_right_are_not_written_
     fs::create_dir_all(at("inner/empty")).expect("a folder");
     git_as_a_person(&at("inner"), &["init", "--quiet"]);
     fs::write(at("inner/file"), "x").expect("a file");
+    fs::create_dir(at("right/inner")).expect("a folder");
+    fs::write(at("right/inner/x.log"), "x").expect("a file");
+    fs::create_dir(at("right/.git")).expect("a folder");
+    fs::write(at("right/.git/HEAD"), "x").expect("a file");
+    for name in ["pipe", "right/pipe"] {
+        let pipe = std::process::Command::new("mkfifo").arg(at(name)).status().expect("mkfifo is there");
+        assert!(pipe.success());
+    }
+    for name in ["right", "."] {
+        fs::set_permissions(at(name), fs::Permissions::from_mode(0o311)).expect("its mode");
+    }
+    fs::set_permissions(at("right/same"), fs::Permissions::from_mode(0o4755)).expect("its mode");
+    fs::hard_link(at("linked"), scene.dir.path().join("linked")).expect("a link");
+    // With these attributes git takes other bytes for the same.
+    fs::write(at(".gitattributes"), "lines text\n").expect("attributes");
+    fs::write(at("lines"), "a\r\nb\r\n").expect("it is written");
+    let before_all = time - std::time::Duration::from_secs(3600);
+    fs::File::options()
+        .append(true)
+        .open(at("lines"))
+        .expect("a file")
+        .set_modified(before_all)
+        .expect("its time");
     // Its git runs programs.
     let (program, mark) = scene.trap();
     for setting in ["core.fsmonitor", "filter.x.clean", "filter.x.smudge", "core.sshCommand"] {
@@ -111,6 +137,7 @@ async fn what_a_check_has_left_is_gone_and_files_that_are_right_are_not_written_
     scene.laid_out(&step).await;
     assert_eq!(scene.found(), before);
     assert_eq!(written("kept"), kept);
+    assert_eq!(at("linked").metadata().expect("it is there").nlink(), 1);
     assert_eq!(fs::read_to_string(outside.join("same")).expect("it is there"), "outside\n");
     assert!(!mark.exists(), "{:?}", fs::read_to_string(&mark));
 
@@ -168,4 +195,41 @@ async fn what_a_check_has_left_in_the_folder_of_a_submodule_is_gone() {
     fs::write(scene.scratch().join("inner/left"), "x").expect("a file");
     scene.laid_out(&step).await;
     assert!(!scene.scratch().join("inner/left").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_with_attributes_is_laid_out_anew() {
+    let scene = Scene::new();
+    scene.commit("lines", "a\nb\n");
+    scene.commit("id", "$Id$\n");
+    scene.commit("wide", "a\n");
+    fs::create_dir(scene.repository().join("inner")).expect("a folder");
+    scene.commit("inner/.gitattributes", "* text\n");
+    scene.commit(".gitattributes", "lines text=auto\nid ident\nwide text eol=crlf\n");
+    git_as_a_person(&scene.repository(), &["switch", "--quiet", "-c", "mine"]);
+    scene.checkouts.make(&scene.merging()).await.expect("a clone");
+    scene.work("one");
+    let step = scene.ready(&scene.order(Method::Squash).await).await;
+    scene.laid_out(&step).await;
+    let before = scene.found();
+    let at = |name: &str| scene.scratch().join(name);
+    // git takes all of these for unchanged.
+    fs::write(at("lines"), "a\r\nb\r\n").expect("it is written");
+    fs::write(at("id"), "$Id: wrong $\n").expect("it is written");
+    fs::write(at("wide"), "a\n").expect("it is written");
+    scene.laid_out(&step).await;
+    assert_eq!(scene.found(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_of_a_killed_herder_is_swept() {
+    let (scene, step) = scene().await;
+    scene.laid_out(&step).await;
+    fs::create_dir(scene.scratch().with_extension("new")).expect("a folder");
+    scene.checkouts.sweep().await.expect("it is removed");
+    let left: Vec<PathBuf> = fs::read_dir(scene.dir.path().join("tasks"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    assert_eq!(left, [scene.clone()]);
 }

@@ -6,19 +6,18 @@ use crate::kill::{asked_until, lines};
 use herder::local;
 
 /// Commands that a folder is filled again by.
-const COMMANDS: [&str; 6] = [
+const COMMANDS: [&str; 5] = [
     "read-tree ",
-    "ls-files --format",
+    "ls-files -z",
     "update-index -q --refresh",
     "checkout --quiet --force",
-    "clean --quiet",
     "status --porcelain --ignored",
 ];
 
 /// Settings by which work is merged, whose check notes what is in the folder beside the files of a commit, leaves
 /// something there, and waits while it is to.
 const MERGES: &str = "base = \"main\"\nreview = \"person\"\non_accept = \"merge\"\n\
-                      check = '''case $PWD in */looks/*) ;; *) exit 0 ;; esac
+                      check = '''case $PWD in */merged-*) ;; *) exit 0 ;; esac
 [ ! -e left ] || ls -A >> $NOTES.left; [ ! -e file ] || cat file >> $NOTES.left; echo x > left; echo wrong > file
 [ ! -e $NOTES.wait ] || echo $PWD >> $NOTES.waits; while [ -e $NOTES.wait ]; do sleep 0.02; done'''";
 
@@ -38,7 +37,6 @@ async fn killed_at_each_command_of_the_next_merge(victim: Victim, side: Side) {
             story.until("it is done", async || story.is_in(text, "review").await).await;
             tasks.push(story.task(text).await.expect("it is there").to_string());
         }
-        // The second merge is told of the third one, so that it leaves its folder.
         std::fs::write(story.at("notes.left"), "").expect("a file");
         std::fs::write(story.at("notes.wait"), "").expect("a file");
         std::fs::write(story.at("notes.waits"), "").expect("a file");
@@ -61,7 +59,7 @@ async fn killed_at_each_command_of_the_next_merge(victim: Victim, side: Side) {
             shown.is_some_and(|answer| !answer.lines.join("\n").contains("branch herder/"))
         };
         story.until("its clone is removed", async || gone(&story).await).await;
-        story.has_only(&[]);
+        story.has_only(&[]).await;
         let left = lines(&story.at("notes.left"));
         assert!(!left.iter().any(|line| line == "left" || line == "wrong"), "{left:?}");
     }
