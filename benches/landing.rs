@@ -79,6 +79,11 @@ impl Scene {
     }
 }
 
+/// Waits until the disk has what was written and removed before, so that neither pays for the other.
+fn settle() {
+    assert!(Command::new("sync").status().expect("sync is there").success());
+}
+
 /// Waits until `holds`, and looks each millisecond.
 async fn wait(mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -144,10 +149,12 @@ async fn clone(files: usize) {
     for n in 0..CLONES {
         let alone = scene.dir.path().join(format!("alone-{n}"));
         let (from, to) = (scene.app.display().to_string(), alone.display().to_string());
+        settle();
         let at = Instant::now();
         git(scene.dir.path(), &["clone", "--quiet", "--shared", &from, &to]);
         gits.push(at.elapsed().as_secs_f64() * 1e3);
         fs::remove_dir_all(&alone).expect("it is removed");
+        settle();
         let at = Instant::now();
         scene.ask("task new", &["spark", "look around"]).await.expect("an answer");
         wait(|| begun() > n).await;
@@ -201,6 +208,7 @@ async fn merge(tasks: usize) {
     let mut merged = 0;
     let (mut herders, mut gits) = (Vec::new(), Vec::new());
     for part in heads.chunks(tasks.div_ceil(ROUNDS)) {
+        settle();
         let at = Instant::now();
         for head in part {
             merge_alone(scene.dir.path(), &copy, head);
@@ -208,6 +216,7 @@ async fn merge(tasks: usize) {
         gits.push(at.elapsed().as_secs_f64());
         merged += part.len();
         assert_eq!(log(&copy, "main"), merged + 1);
+        settle();
         let at = Instant::now();
         for head in part {
             let number = head.split('/').nth(2).expect("the task");

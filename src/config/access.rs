@@ -72,15 +72,8 @@ fn subject(
     else {
         return refuse(format!("\"{value}\" is not complete; {FORMS}"));
     };
-    let known: Vec<&str> = if irc.is_empty() {
-        vec![EMBEDDED_NETWORK]
-    } else {
-        irc.iter().map(|network| network.name.as_str()).collect()
-    };
-    if !known.contains(&network) {
-        let hint = meant(network, &known);
-        let hint = if hint.is_empty() { format!("; configured: {}", known.join(", ")) } else { hint };
-        return refuse(format!("there is no network \"{network}\"{hint}"));
+    if let Some(why) = no_network(network, irc) {
+        return refuse(why);
     }
     if who.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return refuse(format!("\"{value}\" has a space in it; {FORMS}"));
@@ -106,6 +99,20 @@ fn subject(
         }
         Err(why) => refuse(why),
     }
+}
+
+/// Returns the reason why nobody can be named of an IRC network: it is not configured. `None` if it is.
+pub(super) fn no_network(network: &str, irc: &[IrcNetwork]) -> Option<String> {
+    let known: Vec<&str> = match irc {
+        [] => vec![EMBEDDED_NETWORK],
+        irc => irc.iter().map(|network| network.name.as_str()).collect(),
+    };
+    if known.contains(&network) {
+        return None;
+    }
+    let hint = meant(network, &known);
+    let hint = if hint.is_empty() { format!("; configured: {}", known.join(", ")) } else { hint };
+    Some(format!("there is no network \"{network}\"{hint}"))
 }
 
 /// Checks that an IRC mask names a host, since nick and user name are chosen by the client.

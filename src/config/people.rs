@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::IrcNetwork;
+use super::access::no_network;
 use super::discord::is_id;
-use super::section::{At, Section, TextOrFile, meant};
-use crate::core::link::EMBEDDED_NETWORK;
+use super::section::{At, Section, TextOrFile};
 use crate::core::people::People;
 
 /// Text for error messages: the form of a name and address.
@@ -17,10 +17,6 @@ const NAMES: &str = "write irc:<network>:<account> or discord:<user id>";
 /// Parses `[people]`, and checks the networks in it against those of the file.
 pub(super) fn people(top: &Section<'_>, irc: &[IrcNetwork]) -> People {
     let (mut people, mut known) = (People::default(), BTreeSet::new());
-    let networks: Vec<&str> = match irc {
-        [] => vec![EMBEDDED_NETWORK],
-        irc => irc.iter().map(|network| network.name.as_str()).collect(),
-    };
     for (name, At { value, line }) in top.texts_by_name("people").unwrap_or_default() {
         let refuse = |why: String| top.problem_at(line, "people", why);
         let TextOrFile::Text(author) = value else {
@@ -37,8 +33,8 @@ pub(super) fn people(top: &Section<'_>, irc: &[IrcNetwork]) -> People {
         match name.split(':').collect::<Vec<_>>()[..] {
             ["discord", id] if is_id(id) => people.add_discord(id, author),
             ["irc", network, account] if is_account(account) => {
-                if !networks.contains(&network) {
-                    refuse(format!("there is no network \"{network}\"{}", meant(network, &networks)));
+                if let Some(why) = no_network(network, irc) {
+                    refuse(why);
                 }
                 people.add_irc(&network.into(), account, author);
             }

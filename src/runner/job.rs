@@ -217,7 +217,8 @@ pub(super) mod tests {
         job(JobKind::Look { plan: Box::new(plan()) })
     }
 
-    fn launch() -> Launch {
+    /// Returns the launch of a session.
+    pub(in crate::runner) fn launch() -> Launch {
         let launches = include_str!("../../tests/golden/runner/v1/launch.jsonl");
         serde_json::from_str(launches.lines().next().expect("a line")).expect("a launch")
     }

@@ -1,5 +1,8 @@
 //! The machine on which sessions run: it adds to a launch what belongs to it, and starts the driver.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;

@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::checkout::{COPIES, Checkouts, unusable};
+use super::checkout::{COPIES, Checkouts, READS, unusable};
 use super::merge::Step;
-use super::{Call, Limits, Output, Repository, files, words};
+use super::{Call, Limits, Repository, files, words};
 use crate::core::checkout::Plan;
-use crate::core::detail::{Detail, GitReason};
+use crate::core::detail::Detail;
 
 /// Beginning of the names of the folders.
 pub(super) const MERGED: &str = "merged-";
@@ -87,46 +87,37 @@ impl Checkouts {
         let git = staging.join(".git");
         self.at(&staging, files::remove).await?.map_err(|error| unusable(&staging, &error))?;
         self.clone_into(source, &staging, plan).await?;
-        // The index has no times of files yet, so that git reads each of them.
-        self.asked(&git, folder, &["read-tree", commit]).await?;
-        let listed = self.asked(&git, folder, &["ls-files", "-z"]).await?;
+        let own = [("GIT_DIR", git.as_path()), ("GIT_WORK_TREE", folder)];
+        let call = |words| Call { folder, words, own: &own, input: &[], local: false };
+        // The index has no times of files then, so that git reads each of them.
+        let read = words(&["read-tree", commit]);
+        self.git().ask(call(&read), COPIES).await?;
+        let list = words(&["ls-files", "-z"]);
+        let listed = self.git().ask(call(&list), LISTS).await?;
         let is_plain = |name: &[u8]| name.rsplit(|byte| *byte == b'/').next() != Some(ATTRIBUTES);
-        if !listed.out.split(|byte| *byte == 0).all(is_plain) {
+        if !listed.split(|byte| *byte == 0).all(is_plain) {
             return Ok(false);
         }
         let like = git.clone();
         let kept = self.at(folder, move |folder| {
-            let names: BTreeSet<&[u8]> = listed.out.split(|byte| *byte == 0).collect();
+            let names: BTreeSet<&[u8]> = listed.split(|byte| *byte == 0).collect();
             files::keep_only(folder, &names, &like)
         });
         kept.await?.map_err(|error| unusable(folder, &error))?;
         // git says here that files differ.
-        Box::pin(self.within(&git, folder, &["update-index", "-q", "--refresh"])).await?;
-        let checkout = ["checkout", "--quiet", "--force", "--no-track", "-b", &plan.branch, commit];
-        self.asked(&git, folder, &checkout).await?;
-        let status = self.asked(&git, folder, &["status", "--porcelain", "--ignored"]).await?;
-        if !status.out.is_empty() || !status.said.is_empty() {
+        let refresh = words(&["update-index", "-q", "--refresh"]);
+        Box::pin(self.git().run(call(&refresh), COPIES)).await?;
+        let checkout = words(&["checkout", "--quiet", "--force", "--no-track", "-b", &plan.branch, commit]);
+        self.git().ask(call(&checkout), COPIES).await?;
+        let status = words(&["status", "--porcelain", "--ignored"]);
+        let status = Box::pin(self.git().run(call(&status), READS)).await?;
+        // It names folders that it cannot read in its messages alone.
+        if status.code != Some(0) || !status.out.is_empty() || !status.said.is_empty() {
             return Ok(false);
         }
         let to = folder.join(".git");
         let moved = self.at(&git, move |git| std::fs::rename(git, to).and_then(|()| files::remove(&staging)));
         moved.await?.map_err(|error| unusable(folder, &error))?;
         Ok(true)
-    }
-
-    /// Runs a command of git that must succeed.
-    async fn asked(&self, git: &Path, folder: &Path, asked: &[&str]) -> Result<Output, Detail> {
-        let output = Box::pin(self.within(git, folder, asked)).await?;
-        if output.code == Some(0) && !output.cut {
-            return Ok(output);
-        }
-        let command = format!("git {}", asked.first().unwrap_or(&""));
-        Err(GitReason::Failed { command }.with(output.said.trim().to_owned()))
-    }
-
-    async fn within(&self, git: &Path, folder: &Path, asked: &[&str]) -> Result<Output, Detail> {
-        let own = [("GIT_DIR", git), ("GIT_WORK_TREE", folder)];
-        let call = Call { folder, words: &words(asked), own: &own, input: &[], local: false };
-        self.git().run(call, LISTS).await
     }
 }

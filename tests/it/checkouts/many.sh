@@ -4,6 +4,10 @@ branch=$(git branch --show-current)
 line=${branch#*-put-}
 file=shared/${line#*-into-}
 line=${line%-into-*}
+# A session that was killed may have left a lock and half a merge.
+rm -f .git/index.lock
+git reset --quiet --hard
+git clean --quiet -fd
 case $work in
 *conflict*)
   git fetch --quiet origin main
@@ -17,8 +21,6 @@ case $work in
   fi
   ;;
 esac
-# A session that was killed may have left a lock.
-rm -f .git/index.lock
 grep -qx "$line" "$file" || echo "$line" >> "$file"
 git add --all
 git diff --cached --quiet || git commit --quiet -m "Put $line into $file"

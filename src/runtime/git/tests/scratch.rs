@@ -13,6 +13,14 @@ impl Scene {
         self.checkouts.scratch(0)
     }
 
+    /// Returns the merge of a task with one file.
+    async fn step(&self) -> Step {
+        git_as_a_person(&self.repository(), &["switch", "--quiet", "-c", "mine"]);
+        self.checkouts.make(&self.merging()).await.expect("a clone");
+        self.work("one");
+        self.ready(&self.order(Method::Squash).await).await
+    }
+
     async fn laid_out(&self, step: &Step) {
         self.checkouts.lay_out(&self.merging(), step, &self.scratch()).await.expect("it is filled");
         let status = git_as_a_person(
@@ -63,11 +71,7 @@ async fn scene() -> (Scene, Step) {
     scene.commit("linked", "linked\n");
     scene.commit(".gitignore", "*.log\n");
     scene.commit("lines", "a\nb\n");
-    git_as_a_person(&scene.repository(), &["switch", "--quiet", "-c", "mine"]);
-    scene.checkouts.make(&scene.merging()).await.expect("a clone");
-    scene.work("one");
-    let order = scene.order(Method::Squash).await;
-    let step = scene.ready(&order).await;
+    let step = scene.step().await;
     (scene, step)
 }
 
@@ -187,10 +191,7 @@ async fn what_a_check_has_left_in_the_folder_of_a_submodule_is_gone() {
         &["submodule", "add", "--quiet", other.to_str().expect("text"), "inner"],
     );
     scene.commit("two", "2\n");
-    git_as_a_person(&scene.repository(), &["switch", "--quiet", "-c", "mine"]);
-    scene.checkouts.make(&scene.merging()).await.expect("a clone");
-    scene.work("one");
-    let step = scene.ready(&scene.order(Method::Squash).await).await;
+    let step = scene.step().await;
     scene.laid_out(&step).await;
     fs::write(scene.scratch().join("inner/left"), "x").expect("a file");
     scene.laid_out(&step).await;
@@ -206,10 +207,7 @@ async fn a_commit_with_attributes_is_laid_out_anew() {
     fs::create_dir(scene.repository().join("inner")).expect("a folder");
     scene.commit("inner/.gitattributes", "* text\n");
     scene.commit(".gitattributes", "lines text=auto\nid ident\nwide text eol=crlf\n");
-    git_as_a_person(&scene.repository(), &["switch", "--quiet", "-c", "mine"]);
-    scene.checkouts.make(&scene.merging()).await.expect("a clone");
-    scene.work("one");
-    let step = scene.ready(&scene.order(Method::Squash).await).await;
+    let step = scene.step().await;
     scene.laid_out(&step).await;
     let before = scene.found();
     let at = |name: &str| scene.scratch().join(name);
