@@ -26,6 +26,7 @@
 //! | [`core`] | the decisions: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), questions and always-ask rules, the evaluator's ladder, notices, posts ([`core::post`]), lines of people ([`core::speech`]), detection of loops ([`core::detector`]), the order of waiting agents ([`core::promotion`]); a crate of its own, without I/O, clock and tasks |
 //! | [`supervisor`] | the shell around the core: one task per agent, the root supervisor, one timer for all countdowns |
 //! | [`runner`] | the side that runs agents, in the bot or beside it: the machine's part of a launch, versioned messages, numbers, the socket of the agents' tools |
+//! | [`cluster`] | the way to runners on other machines: keys, invitations, signed connections by NATS |
 //! | [`runtime`] | one child process per session: protocols, timeouts based on evidence of life, the stop ladder, orphans |
 //! | [`evaluator`] | review of an agent's turns by a model: transcript, prompt, a short-lived process in a home of its own, one line as the answer; also the splitting of tasks |
 //! | [`tools`] | herder's MCP tools for agents, which the core lists ([`core::tools`]): channels to write to and read, questions to people, task status, whispers |
@@ -105,6 +106,7 @@ pub mod chart;
 pub mod chat;
 pub mod cli;
 pub mod clock;
+pub mod cluster;
 pub mod config;
 pub mod demo;
 pub mod evaluator;

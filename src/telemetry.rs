@@ -75,7 +75,7 @@ fn filter() -> Result<EnvFilter, FilterError> {
         });
     }
     // sled logs its internals at info; herder logs the relevant parts itself.
-    Ok(EnvFilter::new("info,sled=warn"))
+    Ok(EnvFilter::new("info,sled=warn,async_nats=off"))
 }
 
 /// A writer to standard error that redacts secrets. The formatter passes whole events, so that no secret is split.
