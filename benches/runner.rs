@@ -159,7 +159,7 @@ fn session(n: usize, folder: &Path, journal: &str) -> Launch {
     spec.command = ["sleep", "3600"].map(str::to_owned).to_vec();
     let long = Duration::from_secs(3600);
     Launch {
-        marker: format!("{}{agent}/1", prefix(journal)),
+        marker: format!("{}{agent}/1", prefix(journal, None)),
         agent,
         session: SessionId(1),
         spec: Arc::new(spec),
@@ -181,6 +181,7 @@ fn session(n: usize, folder: &Path, journal: &str) -> Launch {
         always_ask: Vec::new(),
         reviews: false,
         files: Vec::new(),
+        task: None,
         withheld: BTreeSet::new(),
     }
 }

@@ -306,6 +306,7 @@ fn session(language: &Language) -> io::Result<Launch> {
         always_ask: Vec::new(),
         reviews: false,
         files: Vec::new(),
+        task: None,
         withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),

@@ -186,7 +186,8 @@ async fn problems(spec: &mut AgentSpec, pairs: &[String], before: Option<&AgentS
         }
     }
     let other = before.is_none_or(|before| before.workspace != spec.workspace);
-    if other && !told(&problems, "workspace") {
+    // A folder of another machine is looked at there, once it is used.
+    if other && spec.runner.is_none() && !told(&problems, "workspace") {
         let is_folder =
             folder::ask(&Running::default(), &spec.workspace, ANSWERS, std::path::Path::is_dir).await;
         let why = match is_folder {

@@ -67,6 +67,7 @@ mod restart;
 mod resume;
 mod resume_all;
 mod review;
+mod runner;
 mod status;
 mod stop_all;
 mod task;
@@ -121,6 +122,10 @@ pub enum Verb {
     Answer,
     RuleList,
     RuleRemove,
+    RunnerList,
+    RunnerDrain,
+    RunnerOpen,
+    RunnerRemove,
     Ack,
     Mark,
     Queue,
@@ -324,7 +329,7 @@ impl Command {
 }
 
 /// All commands, in the order of help.
-pub static COMMANDS: [&Command; 44] = [
+pub static COMMANDS: [&Command; 48] = [
     &pause::COMMAND,
     &handoff::COMMAND,
     &resume::COMMAND,
@@ -364,6 +369,10 @@ pub static COMMANDS: [&Command; 44] = [
     &agent::REMOVE,
     &agent::LIST,
     &agent::SHOW,
+    &runner::LIST,
+    &runner::DRAIN,
+    &runner::OPEN,
+    &runner::REMOVE,
     &reload::COMMAND,
     &help::COMMAND,
     &link::COMMAND,
@@ -372,7 +381,7 @@ pub static COMMANDS: [&Command; 44] = [
 ];
 
 /// First words of the commands whose name has two words.
-pub const GROUPS: [&str; 3] = ["agent", "task", "rule"];
+pub const GROUPS: [&str; 4] = ["agent", "task", "rule", "runner"];
 
 /// Returns the definition of a command.
 #[must_use]

@@ -144,6 +144,10 @@ impl Command {
             | Verb::Deny
             | Verb::RuleList
             | Verb::RuleRemove
+            | Verb::RunnerList
+            | Verb::RunnerDrain
+            | Verb::RunnerOpen
+            | Verb::RunnerRemove
             | Verb::Ack
             | Verb::Mark
             | Verb::Queue

@@ -9,14 +9,15 @@ use serde_json::json;
 use super::words::{fold, nearest, repeat, split_quoted};
 use crate::config;
 use crate::core::card::{TAGS_MAX, is_tag};
-use crate::core::id::AccountName;
+use crate::core::id::{AccountName, RunnerName};
 use crate::core::machine::Share;
 use crate::core::spec::{AgentSpec, PromptMode, Runtime};
 use crate::runtime::isolation::{PUSH, is_credential};
 
 /// The keys of settings that `agent edit` accepts, as in `bot.toml`.
-pub(super) const KEYS: [&str; 31] = [
+pub(super) const KEYS: [&str; 32] = [
     "runtime",
+    "runner",
     "workspace",
     "command",
     "prompt",
@@ -142,6 +143,8 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
     }
     match key {
         "runtime" => spec.runtime = one_of(value, "claude, codex, acp, command")?,
+        "runner" if value.is_empty() => spec.runner = None,
+        "runner" => spec.runner = Some(RunnerName::new(value).map_err(|_| Why::Form("runner=box4"))?),
         "workspace" => {
             spec.workspace = PathBuf::from(value);
             spec.repository = None;
@@ -207,6 +210,7 @@ fn value(spec: &AgentSpec, key: &str) -> serde_json::Value {
     let seconds = |time: Duration| format!("{}s", time.as_secs());
     match key {
         "runtime" => json!(spec.runtime),
+        "runner" => json!(spec.runner.as_ref().map_or("", RunnerName::as_str)),
         "workspace" => json!(spec.workspace.to_string_lossy()),
         "command" => json!(spec.command),
         "prompt" => json!(spec.prompt),
@@ -454,6 +458,7 @@ mod tests {
     /// For a test: a value other than the default for every setting.
     const SET: [(&str, &str); KEYS.len()] = [
         ("runtime", "command"),
+        ("runner", "box4"),
         ("workspace", "/tmp"),
         ("command", r#"["sh","-c","echo hi"]"#),
         ("prompt", "arg"),

@@ -60,6 +60,8 @@ hold-closed = Konto { $account } ist geschlossen ({ $category })
 hold-tried = wartet, bis { $agent } gezeigt hat, ob Konto { $account } geht
 hold-pressure = wartet: der Speicherdruck dieses Rechners ist { $percent } %, ab { $max } % beginnt keiner
 hold-memory = wartet auf Speicher: { $needs } nötig, { $free } frei
+hold-runner-away = wartet auf Rechner { $runner }, der nicht antwortet
+hold-runner-drained = wartet: auf Rechner { $runner } beginnt nichts (`runner open { $runner }` ändert das)
 
 memory-taken = { $now }, höchstens { $peak }
 memory-taken-of = { $now }, höchstens { $peak } von { $limit }
@@ -672,6 +674,13 @@ notice-stopped-all = ⏸️ { $agents ->
     [one] { $processes } Prozess
    *[other] { $processes } Prozesse
 } übrig.
+notice-stopped-all-heard = ⏸️ { $agents ->
+    [one] { $agents } Agent
+   *[other] { $agents } Agenten
+} angehalten, { $processes ->
+    [one] { $processes } Prozess
+   *[other] { $processes } Prozesse
+} übrig auf Rechnern, die antworten. Nicht geprüft, weil ihre Rechner nicht antworten: { $unheard }. Sie werden angehalten, sobald der Rechner wieder da ist.
 
 ## herder selbst
 
@@ -682,6 +691,16 @@ notice-went-on = Wieder da nach { $duration }; { $sessions ->
 } weiter.
 notice-runner-away = 🚨 Der Prozess, in dem die Agenten laufen (`herder runner`), antwortet nicht. Was er ausführt, läuft vielleicht weiter; Neues beginnt nicht. `herder runner status` und sein Protokoll sagen mehr.
 notice-runner-back = ▶️ Der Prozess, in dem die Agenten laufen, ist nach { $duration } wieder da.
+notice-machine-away = 🚨 Rechner { $runner } antwortet nicht. Was er ausführt, läuft dort eine Weile weiter; Neues beginnt dort nicht. `herder runner status` und das Protokoll auf { $runner } sagen mehr.
+notice-machine-back = ▶️ Rechner { $runner } ist nach { $duration } wieder da.
+notice-machine-joined = 🔗 Rechner { $runner } ist dabei und kann Agenten ausführen: `agent add <Name> <Laufzeit> <Ordner> runner={ $runner }`.
+notice-machine-drained = Auf Rechner { $runner } beginnt keine Sitzung mehr. { $sessions ->
+    [0] Dort läuft keine.
+    [one] Eine läuft weiter.
+   *[other] { $sessions } laufen weiter.
+}
+notice-machine-opened = Auf Rechner { $runner } beginnen wieder Sitzungen.
+notice-machine-removed = Rechner { $runner } gehört nicht mehr dazu: Sein Schlüssel öffnet nichts mehr. Was er ausführt, beendet er selbst; dort beendet es `herder runner stop`.
 notice-too-early = { $nicks }: Als das geschrieben wurde, war ich noch nicht da. Bitte noch einmal sagen.
 notice-collapsed = { $count ->
     [one] … { $count } Zeile in Abwesenheit; `@{ $agent } log`
@@ -822,6 +841,7 @@ refusal-not-paused = **{ $agent }** pausiert nicht, es gibt also nichts fortzuse
 refusal-nothing-running = Bei **{ $agent }** gibt es nichts abzubrechen: Keine Sitzung läuft.
 refusal-already-stopping = **{ $agent }** wird schon angehalten. Bitte das Ende abwarten.
 refusal-no-such-task = Es gibt keine Aufgabe { $task }. `!task list` zeigt alle.
+refusal-no-runner = Kein Rechner „{ $runner }“ ist dabei. `!runner list` zeigt die, die es sind.
 refusal-task-over = Aufgabe { $task } ist schon vorbei: { $end }.
 refusal-task-running = **{ $agent }** arbeitet an Aufgabe { $task }. `@{ $agent } pause now` legt sie in die Warteschlange zurück, `@{ $agent } abort` gibt sie auf; danach noch einmal fragen.
 refusal-no-checkout = Aufgabe { $task } hat keinen eigenen Klon, der da ist: `task show { $task }` sagt mehr.
@@ -917,6 +937,10 @@ cmd-about-deny = einem Agenten nein sagen
 cmd-about-answer = die Frage eines Agenten beantworten
 cmd-about-rule-list = was Agenten ungefragt dürfen
 cmd-about-rule-remove = danach wieder fragen lassen
+cmd-about-runner-list = Rechner, die für diesen Bot Agenten ausführen
+cmd-about-runner-drain = auf einem Rechner keine Sitzung mehr beginnen lassen
+cmd-about-runner-open = auf einem Rechner wieder Sitzungen beginnen lassen
+cmd-about-runner-remove = einen Rechner herausnehmen; sein Schlüssel öffnet nichts mehr
 cmd-about-ack = sagen, dass man sich um einen wartenden Agenten kümmert; keine Erinnerungen mehr
 cmd-about-mark = sagen, ob ein Hinweis des Evaluators angebracht war: right oder wrong
 cmd-about-queue = was auf einen Agenten wartet
@@ -1107,6 +1131,17 @@ cmd-attempts = { $count ->
    *[other] { $count } gescheiterte Versuche
 }
 cmd-rule-none = Nichts ist auf Dauer erlaubt.
+cmd-runner-off = Alle Agenten laufen auf dem Rechner des Bots. `[runners] servers` in bot.toml führt zu anderen.
+cmd-runner-none = Kein Rechner ist dabei. `herder runner invite <Name>` auf dem Rechner des Bots gibt die Zeile für einen aus.
+cmd-runner-here = da, { $sessions ->
+    [one] { $sessions } Sitzung
+   *[other] { $sessions } Sitzungen
+}
+cmd-runner-load = Last { $load }
+cmd-runner-disk = { $free } frei
+cmd-runner-away = seit { $away } weg
+cmd-runner-unheard = weg, seit dem Start dieses Bots nicht gehört
+cmd-runner-drained = dort beginnt nichts
 # $rule: die Nummer; $tool, $command: was erlaubt ist; $name: von wem.
 cmd-rule-line = { $rule } { $agent }: { $tool } `{ $command }` ({ $name }, { $at })
 cmd-task-none = Es gibt keine Aufgaben. `!task add text` gibt eine.

@@ -76,6 +76,9 @@ hold-closed = account { $account } is closed ({ $category })
 hold-tried = waits until { $agent } has shown whether account { $account } works
 hold-pressure = waits: memory pressure of this machine is { $percent } %, none begins from { $max } %
 hold-memory = waits for memory: { $needs } needed, { $free } free
+# $runner: the name of a machine.
+hold-runner-away = waits for machine { $runner }, which does not answer
+hold-runner-drained = waits: nothing begins on machine { $runner } (`runner open { $runner }` changes that)
 
 memory-taken = { $now }, at most { $peak }
 memory-taken-of = { $now }, at most { $peak } of { $limit }
@@ -721,6 +724,14 @@ notice-stopped-all = ⏸️ { $agents ->
     [one] { $processes } process
    *[other] { $processes } processes
 } left.
+# $unheard: names of agents.
+notice-stopped-all-heard = ⏸️ { $agents ->
+    [one] { $agents } agent
+   *[other] { $agents } agents
+} stopped, { $processes ->
+    [one] { $processes } process
+   *[other] { $processes } processes
+} left on machines that answer. Not verified, because their machines do not answer: { $unheard }. They are stopped as soon as the machine is heard.
 
 ## herder itself
 
@@ -731,6 +742,17 @@ notice-went-on = Back after { $duration }; { $sessions ->
 } went on.
 notice-runner-away = 🚨 The process that runs the agents (`herder runner`) does not answer. What it runs may go on; nothing new begins. `herder runner status` and its log say more.
 notice-runner-back = ▶️ The process that runs the agents is back after { $duration }.
+notice-machine-away = 🚨 Machine { $runner } does not answer. What it runs goes on there for a while; nothing begins there. `herder runner status` and the log on { $runner } say more.
+notice-machine-back = ▶️ Machine { $runner } is back after { $duration }.
+notice-machine-joined = 🔗 Machine { $runner } has joined and can run agents: `agent add <name> <runtime> <folder> runner={ $runner }`.
+# $sessions: number of sessions that run there.
+notice-machine-drained = No session begins on machine { $runner } any more. { $sessions ->
+    [0] None runs there.
+    [one] One goes on.
+   *[other] { $sessions } go on.
+}
+notice-machine-opened = Sessions begin on machine { $runner } again.
+notice-machine-removed = Machine { $runner } is out: its key opens nothing any more. What it runs it ends by itself; end it there with `herder runner stop`.
 notice-too-early = { $nicks }: I was not here yet when you wrote that. Please say it again.
 notice-collapsed = { $count ->
     [one] … { $count } line while away; `@{ $agent } log`
@@ -872,6 +894,7 @@ refusal-not-paused = **{ $agent }** is not paused, so there is nothing to resume
 refusal-nothing-running = **{ $agent }** has nothing to abort: no session is running.
 refusal-already-stopping = **{ $agent }** is already being stopped. Wait for it to end.
 refusal-no-such-task = There is no task { $task }. `!task list` shows those there are.
+refusal-no-runner = No machine “{ $runner }” has joined. `!runner list` shows those that have.
 refusal-task-over = Task { $task } is already over: { $end }.
 refusal-task-running = **{ $agent }** works on task { $task }. `@{ $agent } pause now` puts it back into the queue, `@{ $agent } abort` gives it up; then ask again.
 refusal-no-checkout = Task { $task } has no clone of its own that is there: `task show { $task }` says more.
@@ -969,6 +992,10 @@ cmd-about-deny = tell an agent no
 cmd-about-answer = answer an agent's question
 cmd-about-rule-list = what agents may do without asking
 cmd-about-rule-remove = have that asked again
+cmd-about-runner-list = machines that run agents for this bot
+cmd-about-runner-drain = let no session begin on a machine any more
+cmd-about-runner-open = let sessions begin on a machine again
+cmd-about-runner-remove = take a machine out; its key opens nothing any more
 cmd-about-ack = say that you take care of an agent that waits for a person; no more reminders
 cmd-about-mark = say whether a whisper of the evaluator was called for: right or wrong
 cmd-about-queue = what waits for an agent
@@ -1172,6 +1199,18 @@ cmd-attempts = { $count ->
    *[other] { $count } failed attempts
 }
 cmd-rule-none = Nothing is allowed for good.
+cmd-runner-off = All agents run on this bot's machine. `[runners] servers` in bot.toml leads to others.
+cmd-runner-none = No machine has joined. `herder runner invite <name>` on the bot's machine prints the line for one.
+# $sessions: number of sessions on the machine.
+cmd-runner-here = here, { $sessions ->
+    [one] { $sessions } session
+   *[other] { $sessions } sessions
+}
+cmd-runner-load = load { $load }
+cmd-runner-disk = { $free } free
+cmd-runner-away = away for { $away }
+cmd-runner-unheard = away, not heard since this bot was started
+cmd-runner-drained = nothing begins there
 # $rule: its number; $tool, $command: what is allowed; $name: who allowed it.
 cmd-rule-line = { $rule } { $agent }: { $tool } `{ $command }` ({ $name }, { $at })
 cmd-task-none = There are no tasks. `!task add text` adds one.

@@ -45,6 +45,8 @@ hold-closed = アカウント { $account } は閉鎖中（{ $category }）
 hold-tried = アカウント { $account } が使えるかどうか { $agent } が確かめるまで待機中
 hold-pressure = 待機中：このマシンのメモリー圧力は { $percent } % で、{ $max } % 以上では開始しません
 hold-memory = メモリー待ち：必要 { $needs }、空き { $free }
+hold-runner-away = 応答しないマシン { $runner } を待機中
+hold-runner-drained = 待機中：マシン { $runner } では何も始まりません（`runner open { $runner }` で再開）
 
 memory-taken = { $now }（最大 { $peak }）
 memory-taken-of = { $now }（最大 { $peak }、上限 { $limit }）
@@ -94,6 +96,7 @@ task-done = 完了
 task-failed = 失敗
 task-cancelled = 取り消し
 task-blocked = 行き詰まり
+notice-stopped-all-heard = ⏸️ エージェント{ $agents }体を停止しました。応答するマシンに残りのプロセス: { $processes }。マシンが応答せず確かめられないもの: { $unheard }。マシンが応答し次第、停止します。
 
 ## herder 自身の理由
 
@@ -595,6 +598,15 @@ notice-away = { $from }から{ $to }まで離れていました（{ $duration }�
 notice-went-on = { $duration }ぶりに戻りました。{ $sessions }件のセッションが続いていました。
 notice-runner-away = 🚨 エージェントを動かすプロセス（`herder runner`）が応答しません。動作中のものは続いているかもしれませんが、新しいものは始まりません。`herder runner status` とそのログで確かめられます。
 notice-runner-back = ▶️ エージェントを動かすプロセスが{ $duration }ぶりに戻りました。
+notice-machine-away = 🚨 マシン { $runner } が応答しません。動作中のものはしばらくそこで続きますが、新しいものは始まりません。{ $runner } での `herder runner status` とログで確かめられます。
+notice-machine-back = ▶️ マシン { $runner } が{ $duration }ぶりに戻りました。
+notice-machine-joined = 🔗 マシン { $runner } が加わり、エージェントを動かせます：`agent add <名前> <ランタイム> <フォルダー> runner={ $runner }`
+notice-machine-drained = マシン { $runner } ではもうセッションが始まりません。{ $sessions ->
+    [0] 動作中のものはありません。
+   *[other] { $sessions }件は続きます。
+}
+notice-machine-opened = マシン { $runner } で再びセッションが始まります。
+notice-machine-removed = マシン { $runner } を外しました。その鍵はもう使えません。動作中のものは自ら終えます。そこで終えるには `herder runner stop` です。
 notice-too-early = { $nicks }: 書かれたとき、まだここにいませんでした。もう一度言ってください。
 notice-collapsed = … 不在の間に{ $count }行。`@{ $agent } log` で読めます
 notice-collapsed-elsewhere = … 不在の間に{ $count }行。`!history` で読めます
@@ -711,6 +723,7 @@ refusal-not-paused = **{ $agent }** は一時停止していないので、再�
 refusal-nothing-running = **{ $agent }** に中止するものはありません。セッションは動いていません。
 refusal-already-stopping = **{ $agent }** はすでに停止処理中です。終わるまで待ってください。
 refusal-no-such-task = タスク { $task } はありません。`!task list` で一覧を見られます。
+refusal-no-runner = 「{ $runner }」というマシンは加わっていません。`!runner list` で一覧が見られます。
 refusal-task-over = タスク { $task } はもう終わっています: { $end }。
 refusal-task-running = **{ $agent }** はタスク { $task } を実行中です。`@{ $agent } pause now` で待機列に戻すか、`@{ $agent } abort` で断念させてから、もう一度どうぞ。
 refusal-no-checkout = タスク { $task } 専用のクローンはありません。詳しくは `task show { $task }` をどうぞ。
@@ -806,6 +819,10 @@ cmd-about-deny = エージェントの求めを拒否する
 cmd-about-answer = エージェントの質問に答える
 cmd-about-rule-list = 確認なしで許可されているもの
 cmd-about-rule-remove = また確認するように戻す
+cmd-about-runner-list = このボットのエージェントを動かすマシン
+cmd-about-runner-drain = マシンで新しいセッションを始めないようにする
+cmd-about-runner-open = マシンで再びセッションを始められるようにする
+cmd-about-runner-remove = マシンを外す。その鍵は使えなくなる
 cmd-about-ack = 人を待つエージェントに対応中だと伝える。再通知は止まる
 cmd-about-mark = 評価器のささやきが適切だったかを記録する（right または wrong）
 cmd-about-queue = エージェントを待っているもの
@@ -980,6 +997,14 @@ cmd-attempts = { $count ->
    *[other] 失敗 { $count } 回
 }
 cmd-rule-none = 常に許可されているものはありません。
+cmd-runner-off = すべてのエージェントはボットのマシンで動きます。bot.toml の `[runners] servers` で他のマシンに届きます。
+cmd-runner-none = 加わったマシンはありません。ボットのマシンで `herder runner invite <名前>` を実行すると、加えるための一行が出ます。
+cmd-runner-here = 応答中、セッション{ $sessions }件
+cmd-runner-load = 負荷 { $load }
+cmd-runner-disk = 空き { $free }
+cmd-runner-away = { $away }前から応答なし
+cmd-runner-unheard = 応答なし（このボットの起動以来）
+cmd-runner-drained = 新しいものは始まりません
 # $rule: 番号、$tool と $command: 許可の内容、$name: 許可した人。
 cmd-rule-line = { $rule } { $agent }: { $tool } `{ $command }` ({ $name }, { $at })
 cmd-task-none = タスクはない。`!task add text` で追加する。

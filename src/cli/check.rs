@@ -145,7 +145,9 @@ fn of_agents(specs: &[AgentSpec]) -> Vec<Finding> {
         Err(error) => return vec![Finding::bad(format!("the agents could not be looked at: {error}"))],
     };
     let running = &Running::default();
-    let looks = specs.iter().map(|spec| async move {
+    // The folders and programs of others are on their machines.
+    let here = specs.iter().filter(|spec| spec.runner.is_none());
+    let looks = here.map(|spec| async move {
         let of = spec.clone();
         match ask(running, &spec.workspace, FOLDER_WITHIN, move |_| agent(&of)).await {
             Ok(findings) => findings,

@@ -4,6 +4,7 @@
 //! went away (`herder status | head`) is no failure.
 
 mod check;
+mod cluster;
 mod contained;
 mod init;
 mod manual;
@@ -162,7 +163,12 @@ enum Own {
         /// The folder
         folder: PathBuf,
     },
-    /// The process that runs agents, apart from the bot
+    /// The server that leads to runners on other machines
+    Cluster {
+        #[command(subcommand)]
+        command: cluster::Cluster,
+    },
+    /// The process that runs agents, apart from the bot; on this machine or another one
     Runner {
         #[command(subcommand)]
         command: runner::Runner,
@@ -213,6 +219,7 @@ fn perform(cli: Cli) -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => failed(format_args!("{}: {error}", folder.display())),
         },
+        Own::Cluster { command } => cluster::perform(&global, command),
         Own::Runner { command } => runner::perform(&global, command),
         Own::Mcp => mcp(),
         Own::DemoAgent { script } => demo_agent(&script),

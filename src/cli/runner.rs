@@ -1,14 +1,22 @@
 //! `herder runner`: the process that runs agents, its state and its end.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Subcommand;
 use tokio_util::sync::CancellationToken;
 
+use super::cluster::{invite, join};
 use super::{
     Global, Logs, MISCONFIGURED, NOT_RUNNING, close_to_agents, complain, failed, load, runtime, say,
 };
-use crate::config::LocalRunner;
+use crate::cluster::folder::FOLDER;
+use crate::cluster::runner_folder::{self, RunnerFolder};
+use crate::config::{LocalRunner, Runners};
+use crate::core::policy::Policy;
+use crate::redact::Redactor;
 use crate::runner::Setup;
 use crate::runner::process::{self, AskError, Question};
 use crate::runner::wire::{SessionStatus, Status};
@@ -28,6 +36,16 @@ pub(super) enum Runner {
         #[arg(long, hide = true)]
         detached: Option<Reapers>,
     },
+    /// Print the line with which a machine joins as a runner of this bot; it is good once, for ten minutes
+    Invite {
+        /// Name of the runner, e.g. box4
+        name: String,
+    },
+    /// Join the bot that has invited this machine
+    Join {
+        /// The line that `herder runner invite` has printed
+        invitation: String,
+    },
     /// Its sessions, without the bot
     Status,
     /// End its sessions, then itself; a bot that runs starts another one
@@ -44,6 +62,8 @@ pub(super) enum Runner {
 pub(super) fn perform(global: &Global, command: Runner) -> ExitCode {
     match command {
         Runner::Run { logs, detached } => run(global, &logs, detached),
+        Runner::Invite { name } => invite(global, &name),
+        Runner::Join { invitation } => join(global, &invitation),
         Runner::Status => ask(global, Question::Status),
         Runner::Stop | Runner::Restart { when_idle: false } => ask(global, Question::Stop),
         Runner::Restart { when_idle: true } => ask(global, Question::StopWhenIdle),
@@ -56,17 +76,11 @@ fn run(global: &Global, logs: &Logs, detached: Option<Reapers>) -> ExitCode {
     {
         return failed(format_args!("no session of its own: {error}"));
     }
-    let config = match load(global) {
-        Ok(config) => config,
+    let given = match Given::of(global) {
+        Ok(given) => given,
         Err(code) => return code,
     };
-    if config.runners.local == LocalRunner::Embedded {
-        complain(
-            "herder: agents run in the bot's own process and not here; set local = \"process\" under [runners] to run them here",
-        );
-        return ExitCode::from(MISCONFIGURED);
-    }
-    if let Err(error) = telemetry::start(logs.log_format, config.redactor.clone()) {
+    if let Err(error) = telemetry::start(logs.log_format, given.redactor.clone()) {
         complain(format_args!("herder: {error}"));
         return ExitCode::from(MISCONFIGURED);
     }
@@ -86,15 +100,9 @@ fn run(global: &Global, logs: &Logs, detached: Option<Reapers>) -> ExitCode {
             tokio::task::spawn_blocking(move || Record::below(detached.as_ref())).await.unwrap_or_default();
         let trees = ProcessTrees::new().map_err(process::StartError::System)?;
         let [mut terminate, mut interrupt, _] = super::signals().map_err(process::StartError::System)?;
-        let setup = Setup {
-            data_dir: config.data_dir.clone(),
-            trees,
-            redactor: config.redactor.clone(),
-            withheld: config.secret_variables.clone(),
-            tools: None,
-        };
-        let clocks = (config.policy.stop_grace, config.runners.unattended);
-        let running = process::run(setup, (record, config.tools.enabled, parent), clocks, shutdown.clone());
+        let Given { data_dir, redactor, withheld, has_tools, clocks, joined } = given;
+        let setup = Setup { data_dir, trees, redactor, withheld, tools: None };
+        let running = process::run(setup, (record, has_tools, parent), clocks, joined, shutdown.clone());
         tokio::pin!(running);
         tokio::select! {
             ended = &mut running => return ended,
@@ -108,6 +116,58 @@ fn run(global: &Global, logs: &Logs, detached: Option<Reapers>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(error),
+    }
+}
+
+/// The settings of a runner.
+struct Given {
+    data_dir: PathBuf,
+    redactor: Redactor,
+    withheld: BTreeSet<String>,
+    has_tools: bool,
+    /// Time between SIGTERM and SIGKILL, and time without a bot after which all sessions are stopped.
+    clocks: (Duration, Duration),
+    /// The bot of another machine; `None` if it is on this one.
+    joined: Option<RunnerFolder>,
+}
+
+impl Given {
+    /// Returns the settings: those of the configuration file, without which a machine that has joined a bot does.
+    fn of(global: &Global) -> Result<Self, ExitCode> {
+        let folder = global.data_dir().join(FOLDER);
+        let joined = runner_folder::is_there(&folder)
+            .then(|| runner_folder::open_runner(&folder))
+            .transpose()
+            .map_err(|error| {
+                complain(format_args!("herder: {error}"));
+                ExitCode::from(MISCONFIGURED)
+            })?;
+        if joined.is_some() && !global.config.exists() {
+            return Ok(Self {
+                data_dir: global.data_dir(),
+                redactor: Redactor::default(),
+                withheld: BTreeSet::new(),
+                has_tools: true,
+                clocks: (Policy::default().stop_grace, Runners::default().unattended),
+                joined,
+            });
+        }
+        let config = load(global)?;
+        if joined.is_none() && config.runners.local == LocalRunner::Embedded {
+            complain(
+                "herder: agents run in the bot's own process and not here; set local = \"process\" under [runners] to run them \
+                 here, or join a bot of another machine (herder runner join)",
+            );
+            return Err(ExitCode::from(MISCONFIGURED));
+        }
+        Ok(Self {
+            data_dir: config.data_dir.clone(),
+            redactor: config.redactor.clone(),
+            withheld: config.secret_variables.clone(),
+            has_tools: config.tools.enabled,
+            clocks: (config.policy.stop_grace, config.runners.unattended),
+            joined,
+        })
     }
 }
 

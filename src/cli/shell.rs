@@ -57,6 +57,10 @@ pub(super) fn add_to(command: Command) -> Command {
         let members: Vec<Command> = members.collect();
         let names: Vec<&str> = members.iter().map(Command::get_name).collect();
         let about = format!("{}: {}", sentence(group), names.join(", "));
+        if command.find_subcommand(group).is_some() {
+            command = command.mut_subcommand(group, |own| own.subcommands(members));
+            continue;
+        }
         command = command.subcommand(
             Command::new(group)
                 .about(about)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use regex::Regex;
 
 use crate::core::card::{TAGS_MAX, is_tag};
-use crate::core::id::{AccountName, AgentName};
+use crate::core::id::{AccountName, AgentName, RunnerName};
 use crate::core::lead::LEAD_BUDGET_USD;
 use crate::core::outcome::Category;
 use crate::core::spec::{AgentSpec, Autonomy, Output, Pattern, Permissions, PromptMode, Relay, Runtime};
@@ -17,7 +17,7 @@ use crate::core::words::is_command_word;
 use crate::runtime::isolation::{PUSH, is_credential};
 
 use super::section::Section;
-use super::{Discord, IrcNetwork, environment, machine, repository, spending, validate};
+use super::{Discord, IrcNetwork, Runners, environment, machine, repository, runners, spending, validate};
 
 /// Placeholder in a command line that the prompt replaces.
 const PROMPT: &str = "{prompt}";
@@ -42,7 +42,7 @@ pub(super) fn agents(
     top: &Section<'_>,
     irc: &[IrcNetwork],
     discord: Option<&Discord>,
-    data_dir: &Path,
+    (data_dir, runners): (&Path, &Runners),
 ) -> Vec<AgentSpec> {
     let sections = top.tables("agent");
     let names: Vec<Option<AgentName>> = sections.iter().map(name).collect();
@@ -55,10 +55,11 @@ pub(super) fn agents(
         .filter_map(|(section, name)| Some((agent(section, name)?, section)))
         .collect();
     repository::compare_reviewers(&agents);
+    runners::check(runners, &agents);
     for (agent, section) in &agents {
         clashes(agent, section, irc, discord);
     }
-    for (agent, section) in &agents {
+    for (agent, section) in agents.iter().filter(|(agent, _)| agent.runner.is_none()) {
         if data_dir.starts_with(&agent.workspace) {
             let text = format!(
                 "herder's own folder {} lies in it, and an agent that cleans up would take it away; give the agent a folder \
@@ -68,10 +69,10 @@ pub(super) fn agents(
             section.warn(if agent.repository.is_some() { "repository" } else { "workspace" }, text);
         }
     }
-    let mut workspaces: BTreeMap<&PathBuf, &AgentName> = BTreeMap::new();
+    let mut workspaces: BTreeMap<(&Option<RunnerName>, &PathBuf), &AgentName> = BTreeMap::new();
     let alone = |agent: &AgentSpec| agent.permissions != Permissions::ReadOnly && agent.repository.is_none();
     for (agent, section) in agents.iter().filter(|(agent, _)| alone(agent)) {
-        if let Some(other) = workspaces.insert(&agent.workspace, &agent.name) {
+        if let Some(other) = workspaces.insert((&agent.runner, &agent.workspace), &agent.name) {
             section.warn(
                 "workspace",
                 format!("{other} works in the same folder; two agents in one folder undo each other's work"),
@@ -126,10 +127,15 @@ fn name(section: &Section<'_>) -> Option<AgentName> {
 
 fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
     let runtime = runtime(section);
-    let repository = repository::repository(section);
+    let runner = section.text("runner").and_then(|runner| {
+        let named = RunnerName::new(&runner.value);
+        named.map_err(|why| section.problem_at(runner.line, "runner", why.to_string())).ok()
+    });
+    let is_here = !section.has("runner");
+    let repository = repository::repository(section, is_here);
     let workspace = match &repository {
         Some(repository) => Some(repository.path.clone()),
-        None => workspace(section),
+        None => workspace(section, is_here),
     };
     // The rest is read even if these are missing, so that its mistakes are reported, too.
     let stand_in = AgentName::new("unnamed").expect("the word is within the rules for names");
@@ -139,6 +145,7 @@ fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
         runtime.unwrap_or(Runtime::Command),
         workspace.unwrap_or_default(),
     );
+    spec.runner = runner;
     spec.repository = repository;
     limits(section, &mut spec);
     if spec.repository.is_some() && spec.looping {
@@ -240,7 +247,7 @@ fn runtime(section: &Section<'_>) -> Option<Runtime> {
     found.map(|(_, runtime)| *runtime)
 }
 
-fn workspace(section: &Section<'_>) -> Option<PathBuf> {
+fn workspace(section: &Section<'_>, is_here: bool) -> Option<PathBuf> {
     let Some(text) = section.filled("workspace") else {
         section.problem(
             "workspace",
@@ -253,7 +260,9 @@ fn workspace(section: &Section<'_>) -> Option<PathBuf> {
         section.problem("workspace", format!("\"{}\" is relative; write the whole path, from /", text.value));
         return None;
     }
-    section.folder("workspace", path.clone());
+    if is_here {
+        section.folder("workspace", path.clone());
+    }
     Some(path)
 }
 

@@ -65,7 +65,7 @@ pub(super) fn compare(top: &Section<'_>, policy: &Policy, agents: &[AgentSpec]) 
 /// Returns the agents whose limit is never reached on a machine with `machine` bytes of memory, and why.
 fn too_much(machine: u64, together: Together, agents: &[AgentSpec]) -> Vec<(String, String)> {
     let whole = together.of(machine).filter(|whole| *whole < machine);
-    let limited = agents.iter().filter(|agent| agent.share.memory > 0);
+    let limited = agents.iter().filter(|agent| agent.share.memory > 0 && agent.runner.is_none());
     let why = |memory: u64| match whole {
         _ if memory > machine => {
             Some(format!("{} are more than the {} of this machine; write less", size(memory), size(machine)))

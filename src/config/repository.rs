@@ -26,8 +26,9 @@ const REVIEW_ROUNDS_MAX: u64 = 20;
 /// Maximum of `follow_ups`, for the same reason.
 const FOLLOW_UPS_MAX: u64 = 20;
 
-/// Parses the repository in which each task gets a clone of its own; `None` if the agent has a workspace.
-pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
+/// Parses the repository in which each task gets a clone of its own; `None` if the agent has a workspace. `is_here`:
+/// whether the agent runs on this machine.
+pub(super) fn repository(section: &Section<'_>, is_here: bool) -> Option<Box<Repository>> {
     let path = section.filled("repository");
     let base = section.text("base").map_or_else(String::new, |base| base.value);
     let copy = section.texts("copy").unwrap_or_default();
@@ -98,7 +99,9 @@ pub(super) fn repository(section: &Section<'_>) -> Option<Box<Repository>> {
     let (path, url) = match url {
         Some(url) => (own_copy(&url), url),
         None => {
-            section.folder("repository", PathBuf::from(&path.value));
+            if is_here {
+                section.folder("repository", PathBuf::from(&path.value));
+            }
             (path.value.into(), String::new())
         }
     };

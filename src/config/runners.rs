@@ -7,12 +7,14 @@ use super::section::Section;
 use crate::core::spec::AgentSpec;
 
 /// Settings of the process that runs the agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Runners {
     /// The process on this machine that runs the agents.
     pub local: LocalRunner,
     /// Time without a bot after which a runner stops all sessions.
     pub unattended: Duration,
+    /// Addresses of the servers (NATS) that lead to runners on other machines; empty without such runners.
+    pub servers: Vec<String>,
 }
 
 /// The process on this machine that runs the agents.
@@ -29,7 +31,7 @@ impl Default for Runners {
     /// Returns the defaults of the contract: sessions may go on for 15 minutes without a bot, so that no money is spent
     /// unseen for long.
     fn default() -> Self {
-        Self { local: LocalRunner::default(), unattended: Duration::from_secs(15 * 60) }
+        Self { local: LocalRunner::default(), unattended: Duration::from_secs(15 * 60), servers: Vec::new() }
     }
 }
 
@@ -59,8 +61,35 @@ pub(super) fn runners(top: &Section<'_>) -> Runners {
         section.warn("local", text);
     }
     let unattended = section.duration("unattended", UNATTENDED_MIN).unwrap_or(default.unattended);
+    let servers = section.texts("servers").unwrap_or_default();
+    for server in servers.iter().filter(|server| !is_server(&server.value)) {
+        let why = format!(
+            "\"{}\" is no address of a server; write e.g. servers = [\"tls://box1:4222\"]",
+            server.value
+        );
+        section.problem_at(server.line, "servers", why);
+    }
+    let servers = servers.into_iter().map(|server| server.value).collect();
     section.finish();
-    Runners { local, unattended }
+    Runners { local, unattended, servers }
+}
+
+/// Returns true if a text is the address of a server with TLS.
+fn is_server(text: &str) -> bool {
+    let host = text.strip_prefix("tls://").unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | ':' | '-' | '[' | ']');
+    !host.is_empty() && host.chars().all(is_plain)
+}
+
+/// Refuses agents of other machines if no server leads there.
+pub(super) fn check(runners: &Runners, agents: &[(AgentSpec, &Section<'_>)]) {
+    for (agent, section) in agents {
+        if agent.runner.is_some() && runners.servers.is_empty() {
+            let why =
+                "no server leads to other machines; write servers under [runners] as well, or take it out";
+            section.problem("runner", why);
+        }
+    }
 }
 
 /// Warns of agents whose `keep_warm` has no effect there.
@@ -98,14 +127,22 @@ mod tests {
     fn a_runner_is_a_process_only_if_the_file_says_so() {
         assert_eq!(read(""), Ok(Runners::default()));
         assert_eq!(read("[runners]").map(|runners| runners.local), Ok(LocalRunner::Embedded));
-        let process = Runners { local: LocalRunner::Process, unattended: Duration::from_secs(60) };
-        assert_eq!(read("[runners]\nlocal = \"process\"\nunattended = \"1m\""), Ok(process));
+        let servers = vec!["tls://box1:4222".to_owned()];
+        let process = Runners { local: LocalRunner::Process, unattended: Duration::from_secs(60), servers };
+        let set = "local = \"process\"\nunattended = \"1m\"\nservers = [\"tls://box1:4222\"]";
+        assert_eq!(read(&format!("[runners]\n{set}")), Ok(process));
         // The service's variable holds for a file that says nothing.
         assert_eq!(read_in("", Some("process")).map(|read| read.local), Ok(LocalRunner::Process));
         read_in("", Some("proces")).expect_err("it is misspelt");
         let embedded = read_in("[runners]\nlocal = \"embedded\"", Some("process"));
         assert_eq!(embedded.map(|read| read.local), Ok(LocalRunner::Embedded));
-        for wrong in ["local = \"proces\"", "unattended = \"1s\"", "locale = \"process\""] {
+        for wrong in [
+            "local = \"proces\"",
+            "unattended = \"1s\"",
+            "locale = \"process\"",
+            "servers = [\"nats://box1:4222\"]",
+            "servers = [\"tls://\"]",
+        ] {
             let said = read(&format!("[runners]\n{wrong}")).expect_err("it is a mistake");
             assert!(said.contains("bot.toml:2"), "{said}");
         }

@@ -126,7 +126,8 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         }
     }
     let forge = top.table("forge").map_or_else(Forge::default, forge::forge);
-    let mut agents = agents::agents(&top, &irc, discord.as_ref(), &data_dir);
+    let runners = runners::runners(&top);
+    let mut agents = agents::agents(&top, &irc, discord.as_ref(), (&data_dir, &runners));
     forge::given(&forge, &mut agents);
     let mut policy = top.table("supervisor").map_or_else(Policy::default, supervisor);
     policy.quota = top.table("quota").map_or_else(QuotaRules::default, quota::quota);
@@ -142,7 +143,6 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let networks = top.table("networks").map_or_else(Networks::default, networks);
     let tools = top.table("tools").map_or_else(Tools::default, tools);
     let files = top.table("files").map_or_else(FileRules::default, files);
-    let runners = runners::runners(&top);
     runners::warn(&top, &runners, &agents);
     let evaluator = top.table("evaluator").map_or_else(Evaluator::default, evaluator::evaluator);
     evaluator::hide_credentials(&top, evaluator.judge);

@@ -189,6 +189,7 @@ impl HookEvent {
             | N::AccountTried { .. }
             | N::AccountWorks { .. }
             | N::StoppedAll { .. }
+            | N::StoppedAllHeard { .. }
             | N::Linked { .. }
             | N::Unlinked { .. }
             | N::AnswerTooLong
@@ -196,6 +197,7 @@ impl HookEvent {
             | N::WentOn { .. }
             | N::RunnerAway
             | N::RunnerBack { .. }
+            | N::Machine { .. }
             | N::TooEarly { .. }
             | N::Collapsed { .. }
             | N::NetworkDown { .. }

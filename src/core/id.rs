@@ -53,9 +53,7 @@ impl AgentName {
         if name.len() > AGENT_NAME_MAX {
             return Err(NameError::TooLong(name));
         }
-        let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-        let bytes = name.as_bytes();
-        if !bytes[0].is_ascii_lowercase() || !bytes.iter().copied().all(inner) || bytes.ends_with(b"-") {
+        if !is_plain(&name) {
             return Err(NameError::Character(name));
         }
         if RESERVED_NAMES.contains(&name.as_str()) {
@@ -94,6 +92,74 @@ impl fmt::Display for AgentName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Maximum length of a runner's name, in bytes: it becomes a part of subjects and markers.
+pub const RUNNER_NAME_MAX: usize = 30;
+
+/// Words that cannot name a runner: the one beside the bot, and what herder calls itself between machines.
+const RESERVED_RUNNERS: [&str; 4] = ["bot", "join", "local", "system"];
+
+/// Name of a machine that runs agents: lower-case ASCII letters, digits and inner hyphens, a letter first. It is cheap
+/// to clone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct RunnerName(Arc<str>);
+
+/// Reason why a text cannot be a runner's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" cannot name a runner: use 1 to {RUNNER_NAME_MAX} small letters, digits and hyphens inside, starting with a letter, \
+     e.g. box4; herder uses bot, join, local and system itself"
+)]
+pub struct RunnerNameError(String);
+
+impl RunnerName {
+    /// Checks `text`. Upper-case letters are converted to lower case, as in the name of an agent.
+    ///
+    /// # Errors
+    /// It cannot name a runner.
+    pub fn new(text: &str) -> Result<Self, RunnerNameError> {
+        let name = text.to_ascii_lowercase();
+        let is_short = (1..=RUNNER_NAME_MAX).contains(&name.len());
+        if is_short && is_plain(&name) && !RESERVED_RUNNERS.contains(&name.as_str()) {
+            return Ok(Self(name.into()));
+        }
+        Err(RunnerNameError(name.chars().take(2 * RUNNER_NAME_MAX).collect()))
+    }
+
+    /// Returns the name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for RunnerName {
+    type Error = RunnerNameError;
+    fn try_from(text: String) -> Result<Self, RunnerNameError> {
+        Self::new(&text)
+    }
+}
+
+impl Serialize for RunnerName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl fmt::Display for RunnerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Returns true if a text consists of lower-case ASCII letters, digits and inner hyphens, and begins with a letter.
+fn is_plain(text: &str) -> bool {
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    text.bytes().next().is_some_and(|c| c.is_ascii_lowercase())
+        && text.bytes().all(inner)
+        && !text.ends_with('-')
 }
 
 macro_rules! text_id {

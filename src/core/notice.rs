@@ -18,7 +18,7 @@ use super::checkout::Act;
 use super::detail::Detail;
 use super::event::{PauseReason, StopReason};
 use super::handoff::Since;
-use super::id::{AccountName, AgentName, AskId, NetworkName, WorkId};
+use super::id::{AccountName, AgentName, AskId, NetworkName, RunnerName, WorkId};
 use super::input::Clock;
 use super::outcome::Category;
 use super::promotion::Hold;
@@ -47,6 +47,24 @@ pub enum Audience {
     Control,
     /// Webhooks only, no channel.
     Hooks,
+}
+
+/// News of a machine that runs agents for this bot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MachineNews {
+    /// 🚨 It does not answer.
+    Away,
+    /// ▶️ It answers again, after this long.
+    Back { away: Duration },
+    /// It has joined.
+    Joined,
+    /// No session begins there any more; this many go on.
+    Drained { sessions: u32 },
+    /// Sessions begin there again.
+    Opened,
+    /// It was taken out.
+    Removed,
 }
 
 /// A message that herder posts by itself, or the reply to an accepted command.
@@ -362,6 +380,8 @@ pub enum Notice {
     },
     /// All agents were stopped; `processes` are left.
     StoppedAll { agents: u32, processes: u32 },
+    /// The same, but machines that do not answer have sessions of these agents; each ends once its machine is heard.
+    StoppedAllHeard { agents: u32, processes: u32, unheard: Vec<AgentName> },
     /// A Discord user and the owner of a services account were linked as one person.
     Linked { name: String, user: String, account: String, network: NetworkName },
     /// Links of accounts were undone.
@@ -378,6 +398,8 @@ pub enum Notice {
     RunnerAway,
     /// ▶️ It answers again, after this long.
     RunnerBack { away: Duration },
+    /// Something about a machine that runs agents for this bot.
+    Machine { runner: RunnerName, news: MachineNews },
     /// These people spoke in a channel before messages there were treated as new.
     TooEarly { nicks: Vec<String> },
     /// A backlog of posts was collapsed: `count` of them are not posted one by one.
@@ -460,6 +482,7 @@ impl Notice {
                 | Self::Away { .. }
                 | Self::WentOn { .. }
                 | Self::RunnerBack { .. }
+                | Self::Machine { news: MachineNews::Back { .. } | MachineNews::Joined, .. }
         )
     }
 

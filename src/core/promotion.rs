@@ -12,11 +12,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::id::{AccountName, AgentName};
+use super::id::{AccountName, AgentName, RunnerName};
 use super::machine::{Room, Shortage};
 use super::outcome::Category;
 use super::quota::QuietHours;
 use super::time::Timestamp;
+
+mod machines;
+
+pub use machines::Shut;
 
 /// State of a closed account (its gate): no session of it starts, except of one agent that probes whether the account
 /// works again.
@@ -99,6 +103,13 @@ pub enum Hold {
         /// Memory that is free.
         free: u64,
     },
+    /// Nothing begins on the machine that the agent runs on.
+    Runner {
+        /// The machine.
+        runner: RunnerName,
+        /// The reason.
+        shut: Shut,
+    },
     /// Another agent probes whether the account works again.
     Tried {
         /// The account that is probed.
@@ -160,6 +171,10 @@ pub struct Promotion {
     pressure: u8,
     /// Memory that the sessions of agents need, in bytes; an agent without an entry needs none.
     needs: BTreeMap<AgentName, u64>,
+    /// Machines of agents that do not run on the bot's.
+    runners: BTreeMap<AgentName, RunnerName>,
+    /// Machines on which no session begins. One that was never heard of is away.
+    open: BTreeMap<RunnerName, Option<Shut>>,
     /// Times at which agents were let in, for those that may not have taken their memory yet.
     entered: BTreeMap<AgentName, Timestamp>,
 }
@@ -209,14 +224,26 @@ impl Promotion {
         }
     }
 
+    /// Returns why the agent's session cannot begin on its machine; `besides`: agents that are let in together with it.
+    ///
+    /// # Errors
+    /// The machine is shut, or short of memory.
+    fn fits(&self, agent: &AgentName, besides: &[AgentName]) -> Result<(), Hold> {
+        self.reaches(agent)?;
+        self.has_room(agent, besides)
+    }
+
     /// Returns why the agent's session has no room; `besides`: agents that are let in together with it. One that would be
     /// alone has room, whatever it needs: it would wait for ever for what others than agents take.
     ///
     /// # Errors
     /// The memory that the machine is short of.
-    fn fits(&self, agent: &AgentName, besides: &[AgentName]) -> Result<(), Hold> {
-        let Some((room, _)) = self.room else { return Ok(()) };
-        let need = |agent: &AgentName| self.needs.get(agent).copied().unwrap_or_default();
+    fn has_room(&self, agent: &AgentName, besides: &[AgentName]) -> Result<(), Hold> {
+        // Only the bot's machine is looked at.
+        let is_here = |agent: &AgentName| !self.runners.contains_key(agent);
+        let Some((room, _)) = self.room.filter(|_| is_here(agent)) else { return Ok(()) };
+        let need =
+            |agent: &AgentName| self.needs.get(agent).copied().filter(|_| is_here(agent)).unwrap_or_default();
         let alone = besides.is_empty() && self.active_but(agent) == 0;
         let needs = if alone { 0 } else { need(agent) };
         let promised = if needs == 0 {
@@ -364,8 +391,9 @@ impl Promotion {
         let probe = self.lets(agent, account, now)?;
         let state = self.places.get(agent).filter(|place| place.account == *account).map(|place| place.state);
         let promised = matches!(state, Some(State::Promised(_)));
+        self.reaches(agent)?;
         if !promised {
-            self.fits(agent, &[])?;
+            self.has_room(agent, &[])?;
         }
         // A fleet without a limit waits only for an agent that a person wants to go first.
         if !promised && (self.max != 0 || probe) {
@@ -428,7 +456,7 @@ impl Promotion {
         let opens = self.gates.values().filter_map(|gate| self.opens(gate, now));
         let again = self.probes.values().filter_map(|probe| Some(probe.over?.after(self.interval)));
         let mut wants = self.places.iter().filter(|(_, place)| matches!(place.state, State::Wants(_)));
-        let looks = self.room.filter(|_| wants.any(|(agent, _)| self.fits(agent, &[]).is_err()));
+        let looks = self.room.filter(|_| wants.any(|(agent, _)| self.has_room(agent, &[]).is_err()));
         let looks = looks.map(|(_, at)| at.after(LOOK));
         opens.chain(again).filter(|at| *at > now).chain(looks).min()
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::checkout::Repository;
-use super::id::{AccountName, AgentName};
+use super::id::{AccountName, AgentName, RunnerName};
 use super::machine::Share;
 use super::outcome::Category;
 use super::usage::Caps;
@@ -196,6 +196,9 @@ pub struct AgentSpec {
     /// Format of the output of a [`Runtime::Command`].
     #[serde(default, skip_serializing_if = "Output::is_text")]
     pub output: Output,
+    /// The machine that the agent runs on; `None`: that of the bot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<RunnerName>,
     /// The folder that the agent works in.
     pub workspace: PathBuf,
     /// The repository in which each task gets a clone and a branch of its own; `None`: all work is done in `workspace`,
@@ -295,7 +298,7 @@ impl AgentSpec {
     }
 
     /// Returns true if an agent that was configured as `old` can still resume its conversation with this configuration.
-    /// A conversation depends on runtime and folder, and with Claude Code, which keeps its first instructions, also on
+    /// A conversation depends on runtime, machine and folder, and with Claude Code, which keeps its first instructions, also on
     /// those.
     #[must_use]
     pub fn goes_on_with(&self, old: &Self) -> bool {
@@ -304,7 +307,8 @@ impl AgentSpec {
             // They are given their instructions again each time.
             Runtime::Codex | Runtime::Acp | Runtime::Command => true,
         };
-        let same_place = self.repository.is_some() == old.repository.is_some()
+        let same_place = self.runner == old.runner
+            && self.repository.is_some() == old.repository.is_some()
             && (self.repository.is_some() || self.workspace == old.workspace);
         told && self.runtime == old.runtime && same_place
     }
@@ -321,7 +325,7 @@ impl AgentSpec {
     }
 
     /// Returns true if a process that was started for this spec also fits `other`, so that it need not be restarted:
-    /// the same command line (runtime, command, prompt, output, model, permissions, sandbox), folder and environment.
+    /// the same command line (runtime, command, prompt, output, model, permissions, sandbox), machine, folder and environment.
     /// Other settings take effect at once or from the next session on.
     #[must_use]
     pub fn runs_as(&self, other: &Self) -> bool {
@@ -332,6 +336,7 @@ impl AgentSpec {
             command,
             prompt,
             output,
+            runner,
             workspace,
             // A session keeps the clone that it has.
             repository,
@@ -365,7 +370,7 @@ impl AgentSpec {
             == (*runtime, *prompt, *output, *permissions, *own_home)
             && self.repository.is_some() == repository.is_some()
             && (self.repository.is_some() || self.workspace == *workspace)
-            && (&self.command, &self.model) == (command, model)
+            && (&self.runner, &self.command, &self.model) == (runner, command, model)
             && (&self.env, &self.env_files, &self.inherit_env) == (env, env_files, inherit_env)
             && (&self.credentials, &self.sandbox) == (credentials, sandbox)
     }
@@ -380,6 +385,7 @@ impl AgentSpec {
             command: Vec::new(),
             prompt: PromptMode::default(),
             output: Output::default(),
+            runner: None,
             workspace,
             repository: None,
             model: String::new(),

@@ -49,6 +49,8 @@ pub const COMMAND_WORDS: &[&str] = &[
     "resumeall",
     "rule",
     "rules",
+    "runner",
+    "runners",
     "show",
     "status",
     "stop",

@@ -13,7 +13,7 @@ use crate::core::input::Clock;
 use crate::core::machine::{Taken, size};
 use crate::core::notice::Halt;
 use crate::core::outcome::Category;
-use crate::core::promotion::Hold;
+use crate::core::promotion::{Hold, Shut};
 use crate::core::spec::Runtime;
 use crate::core::time::Timestamp;
 use crate::core::usage::{Cap, Unit, Window};
@@ -196,6 +196,13 @@ impl Locale {
             ),
             Hold::Memory { needs, free } => {
                 self.text("hold-memory", &[("needs", size(*needs).into()), ("free", size(*free).into())])
+            }
+            Hold::Runner { runner, shut } => {
+                let key = match shut {
+                    Shut::Away => "hold-runner-away",
+                    Shut::Drained => "hold-runner-drained",
+                };
+                self.text(key, &[("runner", runner.as_str().into())])
             }
             Hold::Tried { account, agent } => {
                 let account = ("account", one_line(account.as_str(), NAME_MAX).into());

@@ -5,6 +5,7 @@
 
 mod board;
 mod clones;
+mod machines;
 mod plain;
 mod refusal;
 mod reloaded;
@@ -403,17 +404,15 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             say("notice-agent-added", [of(agent), ("runtime", locale.runtime(*runtime).into())])
         }
         N::AgentEdited { agent, anew } => {
-            let anew = ("anew", if *anew { "yes" } else { "no" }.into());
-            say("notice-agent-edited", [of(agent), anew])
+            say("notice-agent-edited", [of(agent), ("anew", if *anew { "yes" } else { "no" }.into())])
         }
         N::AgentRemoved { agent, works } => {
             say("notice-agent-removed", [of(agent), ("works", (*works).into())])
         }
         N::Reloaded { .. } => reloaded(locale, notice),
         N::NotReloaded { problems, count } => not_reloaded(problems, *count),
-        N::StoppedAll { agents, processes } => {
-            say("notice-stopped-all", [("agents", (*agents).into()), ("processes", (*processes).into())])
-        }
+        N::StoppedAll { agents, processes } => machines::stopped(*agents, *processes, &[]),
+        N::StoppedAllHeard { agents, processes, unheard } => machines::stopped(*agents, *processes, unheard),
         N::Away { from, to } => {
             let gap = ("duration", to.since(*from).into());
             say("notice-away", [("from", (*from).into()), ("to", (*to).into()), gap])
@@ -423,6 +422,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         }
         N::RunnerAway => say("notice-runner-away", []),
         N::RunnerBack { away } => say("notice-runner-back", [("duration", (*away).into())]),
+        N::Machine { runner, news } => machines::message(runner, news),
         N::TooEarly { nicks } => say("notice-too-early", [("nicks", nicks.join(", ").into())]),
         N::Collapsed { agent: Some(agent), count } => {
             say("notice-collapsed", [of(agent), ("count", (*count).into())])

@@ -1,11 +1,13 @@
 //! Reasons why herder cannot be started.
 
 use crate::chat::embedded_ircd::home::HomeError;
+use crate::cluster::folder;
 use crate::http::HttpError;
 use crate::journal::{CommitError, OpenError, ReadError};
 use crate::l10n::UnknownLocale;
 use crate::local::BindError;
 use crate::runner::process;
+use crate::supervisor::RunnersError;
 use crate::supervisor::StartError;
 use crate::traces::ExportError;
 
@@ -42,6 +44,12 @@ pub enum RunError {
     /// The program that runs agents cannot be found.
     #[error("the runner cannot be started: {0}")]
     Runner(std::io::Error),
+    /// The keys of the servers that lead to other machines cannot be used.
+    #[error("the way to other machines ([runners] servers): {0}")]
+    Cluster(#[from] folder::OpenError),
+    /// The servers that lead to other machines cannot be used.
+    #[error("the way to other machines ([runners] servers): {0}")]
+    Runners(#[from] RunnersError),
     /// Agents are to run in this process, and the runner of an earlier configuration has not ended.
     #[error(
         "agents would run twice, because the runner of an earlier configuration does not end; end it (`herder runner \

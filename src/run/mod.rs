@@ -9,6 +9,7 @@
 //! after people are told why.
 
 mod channels;
+mod elsewhere;
 mod error;
 mod first;
 mod hooks;
@@ -55,7 +56,7 @@ use crate::runner::{process, tools as runner_tools};
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;
 use crate::runtime::process::descent::Record;
-use crate::supervisor::{self, CutShort, FaultInjection, Fleet, StartError};
+use crate::supervisor::{self, CutShort, FaultInjection, Fleet, Runners, StartError};
 use crate::tools::host::{self, Host};
 use crate::tools::{self, Rooms};
 pub use error::RunError;
@@ -181,7 +182,7 @@ impl Herder {
     /// # Errors
     /// If the journal, the fleet or the local socket cannot be started.
     pub async fn start(config: Config, options: Options) -> Result<Self, RunError> {
-        Self::start_unless(config, options, &CutShort::default()).await
+        Box::pin(Self::start_unless(config, options, &CutShort::default())).await
     }
 
     /// Starts all parts of herder, unless `cut` asks to end before an agent has started.
@@ -226,12 +227,14 @@ impl Herder {
         let http = page::open(&config, &journal).await?;
         let traces = tasks::traces(&config, &journal).await?;
         let (tasks, hearing) = (TaskTracker::new(), CancellationToken::new());
-        let runner = runner::open(&config, &options, &journal, (&trees, reapers)).await?;
+        let bot = runner::bot(&config, &journal).await?;
+        let runner = runner::open(&config, &options, (&journal, &bot), (&trees, reapers)).await?;
         let link = runner.as_ref().map(|runner| runner.link.clone());
         if let Some(runner) = runner {
             tasks.spawn(runner.keep(hearing.clone()));
         }
         let calls = tool_server(&config, &options, link.clone()).await;
+        let elsewhere = elsewhere::open(&config, &journal, &bot).await?;
         let settings = supervisor::Settings {
             journal: journal.clone(),
             policy: config.policy.clone(),
@@ -243,6 +246,7 @@ impl Herder {
             redactor: redactor.clone(),
             tools: calls.as_ref().map(|(_, grants)| grants.clone()),
             runner: link.clone(),
+            elsewhere: elsewhere.as_ref().map(|known| (known.runners.clone(), known.finds.clone())),
             evaluator: Some(evaluator(&config, &trees, &redactor)),
             attempts: config.networks.attempts,
             fault: options.fault.clone(),
@@ -308,7 +312,8 @@ impl Herder {
             rooms,
             networks: networks::places(&config),
         };
-        let doors = Doors { socket, calls, access, marks, http };
+        let elsewhere = elsewhere.map(|known| (known.runners, known.tools));
+        let doors = Doors { socket, calls, elsewhere, access, marks, http };
         herder.reload_on(Arc::clone(&options.reload), reloader);
         herder.start_edges(&config, options, around, doors, dispatcher);
         herder.say_first(&config, &opening).await;
@@ -401,6 +406,10 @@ impl Herder {
                 links: doors.http.as_ref().and_then(|opened| opened.files.clone()),
             });
             let shutdown = self.hearing.clone();
+            if let Some(elsewhere) = doors.elsewhere {
+                let (fleet, host, shutdown) = (self.fleet.clone(), host.clone(), shutdown.clone());
+                self.tasks.spawn(elsewhere::serve(elsewhere, fleet, Some(host), shutdown));
+            }
             match calls {
                 Calls::Here(bound) => {
                     let running = Running::default();
@@ -408,6 +417,8 @@ impl Herder {
                 }
                 Calls::Runner(link) => self.tasks.spawn(tools::desk::serve(link, grants, host, shutdown)),
             };
+        } else if let Some(elsewhere) = doors.elsewhere {
+            self.tasks.spawn(elsewhere::serve(elsewhere, self.fleet.clone(), None, self.hearing.clone()));
         }
         let topics = channels::follow(around, channels);
         self.tasks.spawn(stop_with(self.hearing.clone(), topics));
@@ -563,6 +574,8 @@ impl Herder {
 struct Doors {
     socket: Bound,
     calls: Option<(Calls, Grants)>,
+    /// Runners on other machines, with the right to herder's tools there; `None` if no servers are configured.
+    elsewhere: Option<(Runners, Option<Grants>)>,
     access: Access,
     /// Read marks of the channels, by IRC network.
     marks: BTreeMap<NetworkName, irc::Marks>,

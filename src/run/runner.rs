@@ -45,7 +45,7 @@ const LOOK: Duration = Duration::from_millis(500);
 const RETIRED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Time after which people are told that the runner is away.
-const AWAY: Duration = Duration::from_secs(30);
+pub(super) const AWAY: Duration = Duration::from_secs(30);
 
 /// The runner of this bot.
 pub(super) struct Runner {
@@ -67,15 +67,14 @@ struct Keeper {
 pub(super) async fn open(
     config: &Config,
     options: &Options,
-    journal: &Journal,
+    (journal, bot): (&Journal, &Bot),
     (trees, reapers): (&ProcessTrees, Option<Reapers>),
 ) -> Result<Option<Runner>, RunError> {
     if config.runners.local == LocalRunner::Embedded {
         retire(config, journal, trees).await?;
         return Ok(None);
     }
-    let bot = Bot { journal: journal.id().to_owned(), epoch: next_epoch(journal).await? };
-    let link = Link::to(config.data_dir.join(SOCKET), bot);
+    let link = Link::to(config.data_dir.join(SOCKET), bot.clone());
     let command = match &options.source {
         Some(source) if !is_service() => {
             let program = options.program.clone().map_or_else(std::env::current_exe, Ok);
@@ -92,7 +91,15 @@ pub(super) async fn open(
     Ok(Some(Runner { link, keeper }))
 }
 
-/// Returns the bot's new term of office, which is on disk: higher than that of every bot before.
+/// Returns the identity of this bot. Its term of office is on disk, and higher than that of every bot before; it is 0
+/// without a runner that could know of one.
+pub(super) async fn bot(config: &Config, journal: &Journal) -> Result<Bot, RunError> {
+    let runners = &config.runners;
+    let has_runners = runners.local != LocalRunner::Embedded || !runners.servers.is_empty();
+    let epoch = if has_runners { next_epoch(journal).await? } else { 0 };
+    Ok(Bot { journal: journal.id().to_owned(), epoch })
+}
+
 async fn next_epoch(journal: &Journal) -> Result<u64, RunError> {
     let memos = journal.memos(EPOCH)?;
     let last =
@@ -129,7 +136,7 @@ async fn retire(config: &Config, journal: &Journal, trees: &ProcessTrees) -> Res
     if tokio::time::timeout(RETIRED_WITHIN, gone).await.is_err() {
         return Err(RunError::RunnerStays);
     }
-    let left = trees.end_marked(&prefix(journal.id()), config.policy.stop_grace).await;
+    let left = trees.end_marked(&prefix(journal.id(), None), config.policy.stop_grace).await;
     if left.is_empty() { Ok(()) } else { Err(RunError::RunnerLeft(left)) }
 }
 

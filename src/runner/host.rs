@@ -26,6 +26,7 @@ use tracing::{info, warn};
 
 pub(super) use conversation::next;
 
+use super::Machine;
 use super::calls::Waiting;
 use super::fit::sane_live;
 use super::hosted::{Hosted, ended, queue};
@@ -34,7 +35,6 @@ use super::jobs::Jobs;
 use super::ledger::{Arrival, InOrder};
 use super::record::replace;
 use super::wire::{Envelope, HelloRefusal, SessionKey, SessionStatus, Standing, Status, ToRunner};
-use super::{Machine, prefix};
 use crate::clock::running::Running;
 use crate::core::detail::Own;
 use crate::core::id::{AgentName, SessionId, WorkId};
@@ -200,6 +200,11 @@ impl Host {
         self.0.attend(stream).await;
     }
 
+    /// Returns the random id of this run.
+    pub(super) fn incarnation(&self) -> &str {
+        &self.0.incarnation
+    }
+
     /// Returns the clock that stands still with the runner.
     pub(super) fn running(&self) -> &Running {
         self.0.machine.running()
@@ -334,7 +339,7 @@ impl Inner {
             return;
         }
         let Some(begun) = state.jobs.begin(number) else { return };
-        let prefix = state.journal.as_deref().map(prefix).unwrap_or_default();
+        let prefix = state.journal.as_deref().map(|journal| self.machine.prefix(journal)).unwrap_or_default();
         if !job.marker.starts_with(&prefix) {
             warn!(marker = job.marker, "a job is not begun: its processes would not be found");
             return state.jobs.end(number, Some(&job.failed(Own::NotEnded.into())));
@@ -477,7 +482,7 @@ impl Inner {
         // The bot starts a session only once it has decided the end of the one before.
         state.sessions.retain(|known, hosted| known.agent != of.agent || !hosted.over);
         let beside = state.sessions.keys().any(|known| known.agent == of.agent);
-        let prefix = state.journal.as_deref().map(prefix).unwrap_or_default();
+        let prefix = state.journal.as_deref().map(|journal| self.machine.prefix(journal)).unwrap_or_default();
         if stale || beside || state.ending || !launch.marker.starts_with(&prefix) {
             warn!(agent = %of.agent, session = %of.session, stale, beside, "a session is not started");
             let mut refused = Hosted::over(of.clone());

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::wire::{FILES_FROM, JOBS_FROM, PULLS_FROM};
+use super::wire::{APART_FROM, FILES_FROM, JOBS_FROM, PULLS_FROM};
 use crate::core::checkout::{Act, Acted, Held, Plan};
 use crate::core::detail::Detail;
+use crate::core::id::WorkId;
 use crate::core::pull::{Forge, Look, PullRequest};
+use crate::runtime::context::Context;
 use crate::runtime::forge::Proposal;
 use crate::runtime::git::diff::{Diff, Selection};
 use crate::runtime::{Launch, check, merge, setup};
@@ -77,6 +79,9 @@ pub(crate) enum JobKind {
     Take {
         /// The folder that the agent works in.
         workspace: PathBuf,
+        /// The task whose clone that is; `None` if it is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<WorkId>,
         /// Path of the file, as the agent states it.
         path: String,
         /// Maximum length of the file, in bytes.
@@ -109,6 +114,13 @@ pub(crate) enum JobKind {
         /// The pull request.
         pull: Box<PullRequest>,
     },
+    /// `context.md` of an agent is written or removed; from version 6 on.
+    Keep {
+        /// The change.
+        context: Context,
+    },
+    /// All processes are killed whose markers begin with the job's; from version 6 on.
+    End,
 }
 
 /// The result of a job.
@@ -125,6 +137,10 @@ pub(crate) enum JobResult {
     Followed(Result<Look, Detail>),
     /// The bytes of a file in Base64; or the reason why there are none, for the model that named it.
     Taken(Result<String, String>),
+    /// `context.md` is as it should be; or the reason why not.
+    Kept(Result<(), Detail>),
+    /// Ids of processes that could not be ended.
+    Left(Vec<u32>),
 }
 
 impl Job {
@@ -144,7 +160,9 @@ impl Job {
             | JobKind::Compare { .. }
             | JobKind::Take { .. }
             | JobKind::Propose { .. }
-            | JobKind::Follow { .. } => {}
+            | JobKind::Follow { .. }
+            | JobKind::Keep { .. }
+            | JobKind::End => {}
         }
     }
 
@@ -154,6 +172,7 @@ impl Job {
         match &self.kind {
             JobKind::Take { .. } => FILES_FROM,
             JobKind::Propose { .. } | JobKind::Follow { .. } => PULLS_FROM,
+            JobKind::Keep { .. } | JobKind::End => APART_FROM,
             JobKind::Make { plan, .. }
             | JobKind::Read { plan, .. }
             | JobKind::Remove { plan }
@@ -178,6 +197,8 @@ impl Job {
             JobKind::Look { .. } => JobResult::Looked(Err(why)),
             JobKind::Compare { .. } => JobResult::Compared(Err(why)),
             JobKind::Take { .. } => JobResult::Taken(Err(format!("It cannot be read: {why}."))),
+            JobKind::Keep { .. } => JobResult::Kept(Err(why)),
+            JobKind::End => JobResult::Left(Vec::new()),
         }
     }
 }
@@ -189,7 +210,7 @@ pub(super) mod tests {
     use super::*;
     use crate::core::check::Check;
     use crate::core::checkout::{Base, Checkout, CloneSetup, Repository};
-    use crate::core::id::WorkId;
+    use crate::core::id::AgentName;
     use crate::core::pull::{Client, FailedCheck, Numbers, Opened, PullState, Remark, RemarkKind, Seen};
     use crate::core::review::{Landed, Merged, Method};
     use crate::runtime::git::merge::Order;
@@ -311,6 +332,8 @@ pub(super) mod tests {
                 | JobKind::Take { .. }
                 | JobKind::Propose { .. }
                 | JobKind::Follow { .. }
+                | JobKind::Keep { .. }
+                | JobKind::End
                 | JobKind::Merge { .. } => {}
             }
         }
@@ -321,7 +344,7 @@ pub(super) mod tests {
     #[test]
     fn jobs_of_version_4_are_read_and_written_as_they_were() {
         let (workspace, path) = (PathBuf::from("/srv/app"), "out/report.pdf".to_owned());
-        let take = job(JobKind::Take { workspace, path, max: 8 << 20 });
+        let take = job(JobKind::Take { workspace, task: None, path, max: 8 << 20 });
         assert_eq!((take.version(), look().version()), (4, 3));
         assert_lines(&[take], include_str!("../../tests/golden/runner/v4/job.jsonl"));
         let taken =
@@ -405,6 +428,28 @@ pub(super) mod tests {
             JobResult::Followed(Err(Detail::from("no answer"))),
         ];
         assert_lines(&results, include_str!("../../tests/golden/runner/v5/done.jsonl"));
+    }
+
+    #[test]
+    fn jobs_of_version_6_are_read_and_written_as_they_were() {
+        let agent = AgentName::new("spark").expect("a good name");
+        let (workspace, task) = (PathBuf::from("/srv/app"), Some(WorkId(7)));
+        let context =
+            Context { agent, workspace: workspace.clone(), task: None, text: Some("one".to_owned()) };
+        let removed = Context { task, text: None, ..context.clone() };
+        let jobs =
+            [job(JobKind::Keep { context }), job(JobKind::Keep { context: removed }), job(JobKind::End)];
+        assert!(jobs.iter().all(|job| job.version() == 6));
+        // A field that came later.
+        let take = job(JobKind::Take { workspace, task, path: "out/report.pdf".to_owned(), max: 8 << 20 });
+        let jobs: Vec<Job> = jobs.into_iter().chain([take]).collect();
+        assert_lines(&jobs, include_str!("../../tests/golden/runner/v6/job.jsonl"));
+        let results = [
+            JobResult::Kept(Ok(())),
+            JobResult::Kept(Err(Detail::from("no space left"))),
+            JobResult::Left(vec![4711]),
+        ];
+        assert_lines(&results, include_str!("../../tests/golden/runner/v6/done.jsonl"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! comes back as another one has lost its sessions, which end as interrupted. One that is connected and says nothing
 //! counts as away as well.
 
+mod elsewhere;
 mod files;
 mod jobs;
 mod known;
@@ -503,9 +504,14 @@ impl Inner {
             }
             FromRunner::Beat => {}
             FromRunner::Call { of, call, tool, arguments } => {
+                // A machine speaks for the agents that run there, and for no others. Their sessions are adopted before it is
+                // heard; those beside the bot are adopted once it is.
+                let is_strange = matches!(self.way, Way::Line(_)) && known.session(&of).is_none();
                 if let Some(gone) = known.calls.begin(of.clone(), call) {
                     let called = Called { of: of.clone(), call, tool, arguments, gone };
-                    if self.called.try_send(called).is_err() {
+                    if is_strange {
+                        known.calls.answer(of, call, Returned::refused("This session is over."));
+                    } else if self.called.try_send(called).is_err() {
                         let why = "herder has too many calls to carry out; try again later.";
                         known.calls.answer(of, call, Returned::refused(why));
                     }

@@ -17,11 +17,12 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::job::{Job, JobKind, JobResult};
+use super::prefix;
 use crate::clock::running::Running;
 use crate::core::check::Evidence;
 use crate::core::checkout::{self, Act, Acted, Base, Plan};
 use crate::core::detail::Detail;
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, RunnerName, WorkId};
 use crate::core::pull::{Forge, Look, PullRequest};
 use crate::core::review::Merged;
 use crate::files::{FileSource, FileStore, WantedFiles};
@@ -33,7 +34,7 @@ use crate::runtime::git::checkout::Checkouts;
 use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::process::Tree;
 use crate::runtime::{
-    self, Driver, Launch, Local, ProcessTrees, Stay, environment, isolation, merge, outbox, setup,
+    self, Driver, Launch, Local, ProcessTrees, Stay, context, environment, isolation, merge, outbox, setup,
 };
 
 /// Time between SIGTERM and SIGKILL for a check or a merge that was stopped: git removes its locks.
@@ -83,6 +84,8 @@ impl fmt::Debug for Simulated {
 #[derive(Debug)]
 pub struct Machine {
     simulated: Option<Simulated>,
+    /// Name of the runner, if it is not the one beside the bot.
+    name: Option<RunnerName>,
     agents: PathBuf,
     clones: PathBuf,
     trees: ProcessTrees,
@@ -107,6 +110,7 @@ impl Machine {
         let Setup { data_dir, trees, redactor, withheld, tools } = setup;
         Self {
             simulated: None,
+            name: None,
             agents: data_dir.join(isolation::FOLDER),
             clones: data_dir.join(checkout::FOLDER),
             trees,
@@ -118,6 +122,17 @@ impl Machine {
             tasks: TaskTracker::new(),
             answers: Answers::default(),
         }
+    }
+
+    /// Gives the machine the name of its runner; without one it is that beside the bot.
+    #[must_use]
+    pub fn named(self, name: Option<RunnerName>) -> Self {
+        Self { name, ..self }
+    }
+
+    /// Returns the beginning of the markers of its processes.
+    pub(super) fn prefix(&self, journal: &str) -> String {
+        prefix(journal, self.name.as_ref())
     }
 
     /// Returns a machine whose sessions are simulated.
@@ -150,6 +165,7 @@ impl Machine {
             return (starts(launch), None);
         }
         self.withhold(&launch.withheld);
+        let launch = self.seated(launch);
         let pass = self.pass(&launch);
         let local = self.local(&launch, pass.as_ref());
         (runtime::launch(launch, local, self.trees.clone()), pass)
@@ -160,6 +176,7 @@ impl Machine {
     /// Must be called inside a tokio runtime.
     #[must_use]
     pub fn go_on(&self, stay: Stay, launch: Launch) -> (Driver, Option<Pass>) {
+        let launch = self.seated(launch);
         let pass = self.pass(&launch);
         let local = self.local(&launch, pass.as_ref());
         let driver = stay.go_on(launch, local).unwrap_or_else(|given| {
@@ -167,6 +184,20 @@ impl Machine {
             runtime::launch(launch, local, self.trees.clone())
         });
         (driver, pass)
+    }
+
+    /// Puts in the folder of a task's clone on this machine, which the bot's machine may have elsewhere.
+    fn seated(&self, mut launch: Launch) -> Launch {
+        if let Some(task) = launch.task {
+            Arc::make_mut(&mut launch.spec).workspace = self.folder(task);
+        }
+        launch
+    }
+
+    /// Returns the folder of a task's clone.
+    fn folder(&self, task: WorkId) -> PathBuf {
+        let folder = self.clones.join(task.to_string());
+        std::path::absolute(&folder).unwrap_or(folder)
     }
 
     /// Returns the part of the session's parameters that belongs to this machine.
@@ -221,7 +252,8 @@ impl Machine {
                 let compared = Box::pin(checkouts.diff(&plan, &selection));
                 stop.run_until_cancelled(compared).await.map(JobResult::Compared)
             }
-            JobKind::Take { workspace, path, max } => {
+            JobKind::Take { workspace, task, path, max } => {
+                let workspace = task.map_or(workspace, |task| self.folder(task));
                 let taken = Box::pin(outbox::take(self.trees.running(), &workspace, path, max));
                 stop.run_until_cancelled(taken).await.map(JobResult::Taken)
             }
@@ -239,6 +271,14 @@ impl Machine {
                 let look = self.follow(checkouts, &forge, &plan, &pull);
                 stop.run_until_cancelled(look).await.map(JobResult::Followed)
             }
+            JobKind::Keep { mut context } => {
+                if let Some(task) = context.task {
+                    context.workspace = self.folder(task);
+                }
+                // A write is not cut short.
+                Some(JobResult::Kept(context::keep(context).await))
+            }
+            JobKind::End => Some(JobResult::Left(self.trees.end_marked(&marker, Duration::ZERO).await)),
             // The step of the base is not cut short.
             JobKind::Merge { number, launch, run } => {
                 let merged = Box::pin(self.merge(*launch, *run, stop)).await;
@@ -262,6 +302,8 @@ impl Machine {
                 Ok(look) => Ok(look.each_text(|text| self.redactor.redact(text).into_owned())),
                 Err(why) => Err(of(&why)),
             }),
+            JobResult::Kept(kept) => JobResult::Kept(kept.map_err(|why| of(&why))),
+            left @ JobResult::Left(_) => left,
             JobResult::Looked(looked) => JobResult::Looked(looked.map_err(|why| of(&why))),
             JobResult::Compared(compared) => JobResult::Compared(match compared {
                 Ok(diff) => Ok(diff.each_text(|text| self.redactor.redact(text).into_owned())),
@@ -304,7 +346,7 @@ impl Machine {
         let setup = setup.map(|run| {
             self.withhold(&run.launch.withheld);
             let local = self.local(&run.launch, None);
-            ((run.launch, local), run.setup)
+            ((self.seated(run.launch), local), run.setup)
         });
         Box::pin(setup::make(&checkouts, &self.trees, plan, setup)).await
     }
@@ -316,7 +358,8 @@ impl Machine {
     async fn check(&self, launch: Launch, run: Run) -> Result<Option<Evidence>, Detail> {
         self.withhold(&launch.withheld);
         let (checkouts, local) = (self.checkouts(launch.marker.clone()), self.local(&launch, None));
-        Box::pin(check::run(&checkouts, &self.trees, (launch, local), run)).await
+        let with = (self.seated(launch), local);
+        Box::pin(check::run(&checkouts, &self.trees, with, run)).await
     }
 
     /// Merges the accepted work of a task into the base, one at a time for each repository; `None` if it was stopped before

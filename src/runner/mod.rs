@@ -19,6 +19,7 @@
 mod asked;
 mod called;
 mod calls;
+mod facts;
 mod fit;
 pub mod host;
 mod hosted;
@@ -28,6 +29,7 @@ pub mod ledger;
 pub mod link;
 mod machine;
 mod place;
+mod places;
 pub mod process;
 mod record;
 pub mod tools;
@@ -39,11 +41,17 @@ pub use job::Job;
 pub(crate) use job::JobKind;
 pub use machine::{Machine, Setup, Starts};
 pub use place::Place;
+pub use places::{Finds, Places};
 pub use way::Opens;
 
-/// Returns the beginning of the markers of a runner's processes. No marker of the bot's own begins so: neither ends
+use crate::core::id::RunnerName;
+
+/// Name of the runner beside the bot.
+pub(crate) const LOCAL: &str = "local";
+
+/// Returns the beginning of the markers of a runner's processes; `None`: of the one beside the bot. No marker of the bot's own begins so: neither ends
 /// what the other has started.
 #[must_use]
-pub fn prefix(journal: &str) -> String {
-    format!("{journal}+local/")
+pub fn prefix(journal: &str, runner: Option<&RunnerName>) -> String {
+    format!("{journal}+{}/", runner.map_or(LOCAL, RunnerName::as_str))
 }

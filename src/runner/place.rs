@@ -13,8 +13,9 @@ use super::wire::SessionKey;
 use super::{Machine, prefix};
 use crate::core::checkout::{Acted, Held, Plan};
 use crate::core::detail::{Detail, Own};
-use crate::core::id::{AgentName, SessionId};
+use crate::core::id::{AgentName, RunnerName, SessionId, WorkId};
 use crate::core::pull::Look;
+use crate::runtime::context::{self, Context};
 use crate::runtime::git::diff::{Diff, Selection};
 use crate::runtime::grants::{Grants, Pass};
 use crate::runtime::{Driver, Launch, Stay};
@@ -25,8 +26,8 @@ pub enum Place {
     /// This process: orders and reports are two channels.
     Embedded(Machine),
     /// A process of its own, which outlives this one; with the calls of herder's tools that it passes on, if they are
-    /// served.
-    Remote(Link, Option<Grants>),
+    /// served, and the name of its machine, if it is not this one.
+    Remote(Link, Option<Grants>, Option<RunnerName>),
 }
 
 impl Place {
@@ -37,7 +38,7 @@ impl Place {
     pub fn launch(&self, launch: Launch) -> (Driver, Option<Pass>) {
         match self {
             Self::Embedded(machine) => machine.launch(launch),
-            Self::Remote(link, _) => {
+            Self::Remote(link, ..) => {
                 let pass = self.pass(&launch.agent, launch.session);
                 (link.launch(launch), pass)
             }
@@ -50,7 +51,7 @@ impl Place {
         match self {
             Self::Embedded(_) => None,
             // There is no file that could fail.
-            Self::Remote(_, tools) => tools.as_ref()?.issue(agent, session, false, false).ok(),
+            Self::Remote(_, tools, _) => tools.as_ref()?.issue(agent, session, false, false).ok(),
         }
     }
 
@@ -71,7 +72,7 @@ impl Place {
         match self {
             Self::Embedded(machine) => machine.withhold(more),
             // The runner has read an earlier configuration: each launch names them.
-            Self::Remote(link, _) => link.withhold(more),
+            Self::Remote(link, ..) => link.withhold(more),
         }
     }
 
@@ -80,7 +81,7 @@ impl Place {
     pub fn calls(&self, agent: &AgentName) -> usize {
         match self {
             Self::Embedded(machine) => machine.calls(agent),
-            Self::Remote(_, tools) => tools.as_ref().map_or(0, |tools| tools.calls(agent)),
+            Self::Remote(_, tools, _) => tools.as_ref().map_or(0, |tools| tools.calls(agent)),
         }
     }
 
@@ -88,7 +89,7 @@ impl Place {
     async fn perform(&self, job: Job, stop: CancellationToken) -> Option<JobResult> {
         match self {
             Self::Embedded(machine) => Box::pin(machine.perform(job, stop)).await,
-            Self::Remote(link, _) => match Box::pin(link.perform(job.clone(), stop)).await {
+            Self::Remote(link, ..) => match Box::pin(link.perform(job.clone(), stop)).await {
                 Ok(done) => done,
                 Err(why) => Some(job.failed(why)),
             },
@@ -99,7 +100,7 @@ impl Place {
     async fn perform_soon(&self, job: Job) -> Option<JobResult> {
         match self {
             Self::Embedded(machine) => Box::pin(machine.perform(job, CancellationToken::new())).await,
-            Self::Remote(link, _) => match Box::pin(link.perform_soon(job.clone())).await {
+            Self::Remote(link, ..) => match Box::pin(link.perform_soon(job.clone())).await {
                 Ok(done) => done,
                 Err(why) => Some(job.failed(why)),
             },
@@ -169,14 +170,67 @@ impl Place {
     pub(crate) async fn take_file(
         &self,
         marker: String,
-        (workspace, path): (PathBuf, String),
+        (workspace, task): (PathBuf, Option<WorkId>),
+        path: String,
         max: u64,
     ) -> Result<Vec<u8>, String> {
-        let job = Job { marker, kind: JobKind::Take { workspace, path, max } };
+        let job = Job { marker, kind: JobKind::Take { workspace, task, path, max } };
         let unread = || "It cannot be read at the moment.".to_owned();
         match self.perform_soon(job).await {
             Some(JobResult::Taken(taken)) => STANDARD.decode(taken?).map_err(|_| unread()),
             _ => Err(unread()),
+        }
+    }
+
+    /// Returns the runner's name, if it is on another machine.
+    #[must_use]
+    pub const fn runner(&self) -> Option<&RunnerName> {
+        match self {
+            Self::Embedded(_) => None,
+            Self::Remote(_, _, runner) => runner.as_ref(),
+        }
+    }
+
+    /// Gives up the sessions there, because its machine was taken out.
+    pub fn give_up(&self) {
+        match self {
+            Self::Embedded(_) => {}
+            Self::Remote(link, ..) => link.give_up(),
+        }
+    }
+
+    /// Returns true if it is on another machine, and does not answer.
+    #[must_use]
+    pub fn is_out_of_reach(&self) -> bool {
+        match self {
+            Self::Remote(link, _, Some(_)) => !link.is_connected(),
+            Self::Embedded(_) | Self::Remote(..) => false,
+        }
+    }
+
+    /// Kills all processes there whose markers begin so; returns the ids of those that could not be ended. A runner that
+    /// does not answer has none that are known.
+    pub(crate) async fn end(&self, prefix: String) -> Vec<u32> {
+        let job = Job { marker: prefix, kind: JobKind::End };
+        match self.perform_soon(job).await {
+            Some(JobResult::Left(left)) => left,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Writes `context.md` of an agent there with this text, or removes it.
+    ///
+    /// # Errors
+    /// It cannot be written or removed.
+    pub(crate) async fn keep(&self, marker: String, context: Context) -> Result<(), Detail> {
+        // A runner on this machine may be older than such jobs.
+        if self.runner().is_none() {
+            return context::keep(context).await;
+        }
+        let job = Job { marker, kind: JobKind::Keep { context } };
+        match self.perform(job, CancellationToken::new()).await {
+            Some(JobResult::Kept(kept)) => kept,
+            _ => Err(Own::Restarted.into()),
         }
     }
 
@@ -194,7 +248,7 @@ impl Place {
     pub fn takes_files(&self) -> bool {
         match self {
             Self::Embedded(_) => true,
-            Self::Remote(link, _) => link.takes_files(),
+            Self::Remote(link, ..) => link.takes_files(),
         }
     }
 
@@ -202,7 +256,7 @@ impl Place {
     pub async fn leave(&self) {
         match self {
             Self::Embedded(_) => {}
-            Self::Remote(link, _) => link.close().await,
+            Self::Remote(link, ..) => link.close().await,
         }
     }
 
@@ -216,7 +270,7 @@ impl Place {
     pub fn heard(&self, of: &SessionKey, up_to: u64) {
         match self {
             Self::Embedded(_) => {}
-            Self::Remote(link, _) => link.heard(of, up_to),
+            Self::Remote(link, ..) => link.heard(of, up_to),
         }
     }
 
@@ -226,7 +280,7 @@ impl Place {
         match self {
             Self::Embedded(_) => vec![format!("{journal}/")],
             // Others may have been started before a runner was configured.
-            Self::Remote(..) => vec![format!("{journal}/"), prefix(journal)],
+            Self::Remote(_, _, runner) => vec![format!("{journal}/"), prefix(journal, runner.as_ref())],
         }
     }
 
@@ -235,7 +289,7 @@ impl Place {
     pub fn prefix(&self, journal: &str) -> String {
         match self {
             Self::Embedded(_) => format!("{journal}/"),
-            Self::Remote(..) => prefix(journal),
+            Self::Remote(_, _, runner) => prefix(journal, runner.as_ref()),
         }
     }
 }

@@ -8,22 +8,27 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use rustix::fs::{FlockOperation, flock};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncWriteExt as _, DuplexStream, split};
 use tokio::net::UnixStream;
 use tokio_util::bytes::BytesMut;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
+use super::facts::facts;
 use super::host::{Host, next};
 use super::record::Life;
 use super::tools;
 use super::wire::{Envelope, Frames, FromRunner, Status, ToRunner, WireError};
 use super::{Machine, Setup, prefix};
+use crate::cluster::client::{LinkError, connect_runner};
+use crate::cluster::net::{Facts, Identity, Pace, Station};
+use crate::cluster::runner_folder::RunnerFolder;
+use crate::core::id::RunnerName;
 use crate::runtime::grants::Grants;
-use crate::runtime::orphans;
-use crate::runtime::process::Identity;
 use crate::runtime::process::descent::Record;
+use crate::runtime::{orphans, process};
 use crate::socket::{BindError, bind};
 
 /// Name of the socket in the data folder.
@@ -69,6 +74,9 @@ pub enum StartError {
         /// The reason.
         cause: io::Error,
     },
+    /// It cannot be reached by the bot of another machine.
+    #[error(transparent)]
+    Link(#[from] LinkError),
     /// The system refuses.
     #[error("the runner cannot be started: {0}")]
     System(io::Error),
@@ -95,16 +103,18 @@ pub enum AskError {
 
 /// Runs a runner until `shutdown`, or until it is told to stop. `grace` is the time between SIGTERM and SIGKILL;
 /// `record` was made before this process adopts others; `has_tools` serves herder's tools to the agents; `parent` is the bot that has
-/// started this process, if one has.
+/// started this process, if one has; `joined`: the bot of another machine.
 ///
 /// # Errors
 /// If it cannot be started; then nothing was.
 pub async fn run(
     mut setup: Setup,
-    (record, has_tools, parent): (Option<Record>, bool, Option<Identity>),
+    (record, has_tools, parent): (Option<Record>, bool, Option<process::Identity>),
     (grace, unattended): (Duration, Duration),
+    joined: Option<RunnerFolder>,
     shutdown: CancellationToken,
 ) -> Result<(), StartError> {
+    let name = joined.as_ref().and_then(|joined| RunnerName::new(joined.name()).ok());
     let folder = setup.data_dir.clone();
     std::fs::create_dir_all(&folder).map_err(|cause| StartError::Io { path: folder.clone(), cause })?;
     // Held until the end.
@@ -114,7 +124,7 @@ pub async fn run(
     let (life, earlier) = Life::begin(folder.join(RECORD), record, &trees);
     let journal = journal(&file).map_err(|cause| StartError::Io { path: file.clone(), cause })?;
     if let Some(journal) = &journal {
-        let left = orphans::end(&setup.trees, &prefix(journal), &[], grace).await;
+        let left = orphans::end(&setup.trees, &prefix(journal, name.as_ref()), &[], grace).await;
         if !left.survivors.is_empty() {
             return Err(StartError::Survivors(left.survivors));
         }
@@ -131,12 +141,16 @@ pub async fn run(
         }
     }
     let (tools, running) = (setup.tools.clone(), setup.trees.running().clone());
-    let machine = Machine::new(setup);
+    let machine = Machine::new(setup).named(name);
     machine.sweep().await;
     let host = Host::new(machine, journal, Some(file), past).map_err(StartError::System)?;
     if let Some(parent) = parent {
         host.started_by(parent);
     }
+    let station = match &joined {
+        Some(joined) => Some(station(joined, &host, folder.clone()).await?),
+        None => None,
+    };
     let path = folder.join(SOCKET);
     let listener = bind(&path).await?;
     info!(socket = %path.display(), "the runner listens");
@@ -153,18 +167,47 @@ pub async fn run(
     };
     // Twice the grace, as for the end of any session.
     let serving = host.serve(listener, shutdown, grace * 2 + ANSWER_WITHIN);
+    let attending = async {
+        let Some(station) = station else { return };
+        let attend = |stream: DuplexStream| {
+            let host = host.clone();
+            async move { host.attend(split(stream)).await }.boxed()
+        };
+        if let Err(reason) = station.serve(attend, over.clone()).await {
+            error!(%reason, "the bot cannot reach this runner");
+        }
+    };
     let watching = over.run_until_cancelled(host.end_unattended(unattended));
     let noting = over.run_until_cancelled(life.keep());
     let serving = async {
         serving.await;
         over.cancel();
     };
-    tokio::join!(serving, watching, noting, serving_tools);
+    tokio::join!(serving, watching, noting, serving_tools, attending);
     life.end();
     if let Err(reason) = std::fs::remove_file(&path) {
         warn!(%reason, "the runner's socket could not be taken away");
     }
     Ok(())
+}
+
+/// Returns the end of the connections to the bot of another machine.
+async fn station(
+    joined: &RunnerFolder,
+    host: &Host,
+    data_dir: PathBuf,
+) -> Result<Station<impl Fn() -> Facts + use<>>, StartError> {
+    let uplink = connect_runner(joined).await?;
+    let identity = Identity {
+        bot: joined.bot().to_owned(),
+        runner: joined.name().to_owned(),
+        bot_key: joined.pinned(),
+        incarnation: host.incarnation().to_owned(),
+    };
+    info!(runner = joined.name(), servers = joined.servers().join(", "), "the bot is on another machine");
+    let host = host.clone();
+    let facts = move || facts(&data_dir, host.sessions().len());
+    Ok(Station::new(uplink, identity, facts, Pace::default()))
 }
 
 /// Locks the data folder for one runner.

@@ -7,6 +7,12 @@ use std::path::{Path, PathBuf};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, split};
 use tokio::net::UnixStream;
 
+use super::wire::MESSAGE_MAX;
+use crate::cluster::net::{FRAME_MAX, Line};
+
+// A message is a frame there.
+const _: () = assert!(MESSAGE_MAX <= FRAME_MAX);
+
 /// Opens a connection to a runner that is simulated.
 pub type Opens = Box<dyn Fn() -> io::Result<DuplexStream> + Send + Sync>;
 
@@ -19,6 +25,10 @@ pub(super) enum Way {
     Socket(PathBuf),
     /// It is simulated.
     Within(Opens),
+    /// It is on another machine.
+    Line(Line),
+    /// No server is configured that would lead to it.
+    Nowhere,
 }
 
 impl Way {
@@ -35,6 +45,11 @@ impl Way {
                 let (reader, writer) = stream.into_split();
                 Ok((Box::new(reader), Box::new(writer), process))
             }
+            Self::Line(line) => {
+                let (reader, writer) = split(line.open().await?);
+                Ok((Box::new(reader), Box::new(writer), None))
+            }
+            Self::Nowhere => std::future::pending().await,
             Self::Within(opens) => {
                 let (reader, writer) = split(opens()?);
                 Ok((Box::new(reader), Box::new(writer), None))
@@ -46,7 +61,7 @@ impl Way {
     pub(super) fn folder(&self) -> Option<&Path> {
         match self {
             Self::Socket(path) => path.parent(),
-            Self::Within(_) => None,
+            Self::Within(_) | Self::Line(_) | Self::Nowhere => None,
         }
     }
 }
@@ -56,6 +71,8 @@ impl fmt::Debug for Way {
         match self {
             Self::Socket(path) => f.debug_tuple("Socket").field(path).finish(),
             Self::Within(_) => f.write_str("Within"),
+            Self::Line(line) => f.debug_tuple("Line").field(line).finish(),
+            Self::Nowhere => f.write_str("Nowhere"),
         }
     }
 }

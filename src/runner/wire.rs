@@ -19,7 +19,7 @@ use crate::runtime::process::descent::Record;
 use crate::runtime::{Launch, Live, Order, Report};
 
 /// The newest version that this herder speaks.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The oldest version that this herder speaks.
 pub const OLDEST: u32 = 1;
@@ -38,6 +38,9 @@ pub const FILES_FROM: u32 = 4;
 
 /// The first version whose runners open pull requests and look at them.
 pub const PULLS_FROM: u32 = 5;
+
+/// The first version whose runners can be on another machine than the bot.
+pub const APART_FROM: u32 = 6;
 
 /// Maximum length of a message, in bytes. A prompt or an answer of a model is far below it.
 pub const MESSAGE_MAX: usize = 900 * 1024;

@@ -27,6 +27,7 @@ pub mod claude;
 pub mod clocks;
 pub mod codex;
 pub mod command;
+pub(crate) mod context;
 pub mod environment;
 mod feed;
 pub(crate) mod folder;
@@ -125,6 +126,9 @@ pub struct Launch {
     /// Files for the agent's inbox, under their names there; they are named to it with the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<KeptFile>,
+    /// The task whose clone on the runner's machine the agent works in; `None` if it works in its workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<WorkId>,
 }
 
 /// The part of a session's parameters that belongs to the machine on which it runs. It is resolved there and never

@@ -13,12 +13,12 @@ use super::{Shared, StartError};
 use crate::core::agent::Agent;
 use crate::core::ask::{AskKey, Told};
 use crate::core::effect::Effect;
-use crate::core::id::{AgentName, SessionId};
+use crate::core::id::{AgentName, RunnerName, SessionId};
 use crate::journal::{Journal, Memo, ReadError};
-use crate::runner::Place;
 use crate::runner::link::Link;
 use crate::runner::wire::{SessionKey, Standing};
-use crate::runtime::Order;
+use crate::runner::{LOCAL, Place};
+use crate::runtime::{Driver, Order};
 
 /// Maximum time for the runner to answer at a start: it may be starting itself, and ends what a killed one has left
 /// first.
@@ -30,12 +30,11 @@ const ANSWERS_MAX: usize = 16;
 /// Prefix of the keys of memos about open sessions on a runner; the agent's name follows.
 const PREFIX: &str = "session/";
 
-/// Name of the runner on this machine.
-const LOCAL: &str = "local";
-
 /// The reports of a session that were decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Decided {
+    /// The runner that has it; `None`: the one beside the bot.
+    pub(super) runner: Option<RunnerName>,
     /// The session.
     pub(super) of: SessionKey,
     /// Number of the last of them.
@@ -61,7 +60,8 @@ struct Record {
 impl Decided {
     /// Returns the change of the record that goes with the decisions: the record of a session that is over is removed.
     pub(super) fn memo(&self) -> Memo {
-        let (runner, session) = (LOCAL.to_owned(), self.of.session);
+        let runner = self.runner.as_ref().map_or(LOCAL, RunnerName::as_str).to_owned();
+        let session = self.of.session;
         let record = Record { runner, session, heard: self.up_to, answers: self.answers.clone() };
         // A name and two numbers can always be written as JSON.
         let value = if self.over { None } else { serde_json::to_string(&record).ok() };
@@ -87,13 +87,19 @@ pub(super) async fn adopt(
     shared: &Arc<Shared>,
     agents: &BTreeMap<AgentName, (Arc<Agent>, u64)>,
 ) -> Result<BTreeMap<AgentName, Box<Session>>, StartError> {
-    let Place::Remote(link, _) = &shared.place else { return Ok(BTreeMap::new()) };
-    let standings = link.connected(RUNNER_WITHIN).await?;
+    let here = shared.places.here();
+    let is_elsewhere = |agent: &Agent| agent.spec.as_ref().is_some_and(|spec| spec.runner.is_some());
+    if !here.is_remote() && !agents.values().any(|(agent, _)| is_elsewhere(agent)) {
+        return Ok(BTreeMap::new());
+    }
     let records = shared.journal.reading(records).await??;
-    let mut adopted = BTreeMap::new();
+    let mut adopted = adopt_elsewhere(shared, agents, &records).await;
+    let Place::Remote(link, ..) = &**here else { return Ok(adopted) };
+    let standings = link.connected(RUNNER_WITHIN).await?;
+    let elsewhere = adopted.len();
     for Standing { of, unheard, next } in standings {
         let open = agents.get(&of.agent).is_some_and(|(agent, _)| agent.session() == Some(of.session));
-        if !open {
+        if !open || adopted.contains_key(&of.agent) {
             // Dropped orders mean a stop, and all of its reports are heard.
             drop(link.adopt(of, next.saturating_sub(1)));
             continue;
@@ -102,17 +108,56 @@ pub(super) async fn adopt(
         // The runner has forgotten what was acknowledged, which is on disk.
         let heard = record.map_or(0, |record| record.heard).max(unheard.saturating_sub(1));
         let driver = link.adopt(of.clone(), heard);
-        let mut session = Box::new(Session::adopt(shared, &of, driver, heard));
-        for (key, told) in record.map(|record| record.answers.clone()).unwrap_or_default() {
-            session.answers.push((key, told.clone()));
-            session.order(Order::Answer { key, told }).await;
-        }
+        let session = taken_over(shared, Arc::clone(here), (&of, driver, heard), record).await;
         adopted.insert(of.agent, session);
     }
-    if !adopted.is_empty() {
-        info!(sessions = adopted.len(), "sessions go on in the process that runs the agents");
+    if adopted.len() > elsewhere {
+        info!(sessions = adopted.len() - elsewhere, "sessions go on in the process that runs the agents");
     }
     Ok(adopted)
+}
+
+/// Returns the open sessions on other machines. Nobody is waited for: one that its runner does not have ends once that
+/// is heard.
+async fn adopt_elsewhere(
+    shared: &Arc<Shared>,
+    agents: &BTreeMap<AgentName, (Arc<Agent>, u64)>,
+    records: &BTreeMap<AgentName, Record>,
+) -> BTreeMap<AgentName, Box<Session>> {
+    let mut adopted = BTreeMap::new();
+    for (name, (agent, _)) in agents {
+        let Some(session) = agent.session() else { continue };
+        let record = records.get(name).filter(|record| record.session == session);
+        let runner = match record {
+            Some(record) if record.runner == LOCAL => None,
+            Some(record) => RunnerName::new(&record.runner).ok(),
+            // Nothing of it was decided.
+            None => agent.spec.as_ref().and_then(|spec| spec.runner.clone()),
+        };
+        let Some(runner) = runner else { continue };
+        let place = shared.places.of(Some(&runner));
+        let Place::Remote(link, ..) = &*place else { continue };
+        let of = SessionKey { agent: name.clone(), session };
+        let heard = record.map_or(0, |record| record.heard);
+        let driver = link.adopt(of.clone(), heard);
+        adopted.insert(name.clone(), taken_over(shared, place, (&of, driver, heard), record).await);
+    }
+    adopted
+}
+
+/// Returns a session that goes on, which is given again the answers of its record.
+async fn taken_over(
+    shared: &Arc<Shared>,
+    place: Arc<Place>,
+    (of, driver, heard): (&SessionKey, Driver, u64),
+    record: Option<&Record>,
+) -> Box<Session> {
+    let mut session = Box::new(Session::adopt(shared, place, of, driver, heard));
+    for (key, told) in record.map(|record| record.answers.clone()).unwrap_or_default() {
+        session.answers.push((key, told.clone()));
+        session.order(Order::Answer { key, told }).await;
+    }
+    session
 }
 
 fn records(journal: &Journal) -> Result<BTreeMap<AgentName, Record>, ReadError> {
@@ -124,28 +169,28 @@ fn records(journal: &Journal) -> Result<BTreeMap<AgentName, Record>, ReadError> 
     Ok(read.collect())
 }
 
-/// Cuts the connection to the runner when it is dropped: whatever happens to the sessions here, they go on there.
-pub(super) struct Leaving(Option<Link>);
+/// Cuts the connections to runners when it is dropped: whatever happens to the sessions here, they go on there.
+pub(super) struct Leaving(Vec<Link>);
 
 impl Leaving {
     pub(super) fn of(shared: &Shared) -> Self {
-        match &shared.place {
-            Place::Embedded(_) => Self(None),
-            Place::Remote(link, _) => Self(Some(link.clone())),
-        }
+        let places = shared.places.elsewhere().into_iter().chain([Arc::clone(shared.places.here())]);
+        let link = |place: Arc<Place>| match &*place {
+            Place::Embedded(_) => None,
+            Place::Remote(link, ..) => Some(link.clone()),
+        };
+        Self(places.filter_map(link).collect())
     }
 
-    /// Keeps the connection.
+    /// Keeps the connections.
     pub(super) fn stay(mut self) {
-        self.0 = None;
+        self.0.clear();
     }
 }
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        if let Some(link) = &self.0 {
-            link.cut();
-        }
+        self.0.iter().for_each(Link::cut);
     }
 }
 
@@ -160,9 +205,14 @@ mod tests {
     #[test]
     fn an_open_session_is_on_record_and_one_that_is_over_is_not() {
         let of = SessionKey { agent: AgentName::new("spark").expect("a good name"), session: SessionId(7) };
-        let open = Decided { of: of.clone(), up_to: 12, over: false, answers: Vec::new() }.memo();
+        let open =
+            Decided { runner: None, of: of.clone(), up_to: 12, over: false, answers: Vec::new() }.memo();
         assert_eq!(open.key, "session/spark");
         assert_eq!(open.value.as_deref(), Some(r#"{"runner":"local","session":7,"heard":12}"#));
-        assert_eq!(Decided { of, up_to: 13, over: true, answers: Vec::new() }.memo().value, None);
+        let runner = RunnerName::new("box4").ok();
+        let other =
+            Decided { runner: runner.clone(), of: of.clone(), up_to: 12, over: false, answers: Vec::new() };
+        assert_eq!(other.memo().value.as_deref(), Some(r#"{"runner":"box4","session":7,"heard":12}"#));
+        assert_eq!(Decided { runner, of, up_to: 13, over: true, answers: Vec::new() }.memo().value, None);
     }
 }

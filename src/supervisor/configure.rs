@@ -223,7 +223,7 @@ impl Fleet {
 
     /// Adds environment variables of herder that no agent gets from now on.
     pub fn withhold(&self, variables: &std::collections::BTreeSet<String>) {
-        self.shared.place.withhold(variables);
+        self.shared.places.withhold(variables);
     }
 
     /// Applies the agents of a file that was read again. Concurrent calls are applied one after the other, each

@@ -107,7 +107,7 @@ impl Fleet {
     /// Returns true if agents run in another process.
     #[must_use]
     pub fn has_runner(&self) -> bool {
-        self.shared.place.is_remote()
+        self.shared.places.here().is_remote()
     }
 
     /// Returns true if sessions go on when herder ends.
@@ -147,7 +147,7 @@ impl Fleet {
     /// Returns false if sessions get no files, because the runner was started by an earlier herder.
     #[must_use]
     pub fn takes_files(&self) -> bool {
-        self.shared.place.takes_files()
+        self.shared.places.here().takes_files()
     }
 
     /// Returns the journal, for reading histories.
@@ -337,7 +337,7 @@ impl Fleet {
     pub async fn look_at_checkout(&self, agent: &AgentName, plan: &Plan) -> Result<Held, Detail> {
         let of = self.shared.marker_of_checkout(agent, plan.task);
         let marker = format!("{of}/look-{}", LOOKS.fetch_add(1, Ordering::Relaxed));
-        Box::pin(self.shared.place.look(marker, plan)).await
+        Box::pin(self.shared.place(agent).look(marker, plan)).await
     }
 
     /// Compares the clone of a task of this agent with the commit that the task began from, with the text of the
@@ -353,7 +353,7 @@ impl Fleet {
     ) -> Result<Diff, Detail> {
         let of = self.shared.marker_of_checkout(agent, plan.task);
         let marker = format!("{of}/diff-{}", LOOKS.fetch_add(1, Ordering::Relaxed));
-        Box::pin(self.shared.place.compare(marker, plan, selection)).await
+        Box::pin(self.shared.place(agent).compare(marker, plan, selection)).await
     }
 
     /// Records a question that a running session's agent asks people, and returns its number when it is on disk. Its
@@ -543,7 +543,10 @@ impl Fleet {
     pub async fn drain(&self, patience: Duration) -> usize {
         self.shared.draining.cancel();
         // From here on an order that is dropped stops nothing there.
-        self.shared.place.leave().await;
+        self.shared.places.leave().await;
+        if let Some(runners) = &self.shared.runners {
+            runners.close().await;
+        }
         for (agent, _) in self.shared.all_handles() {
             self.shared.note(&agent, Note::Drain);
         }
@@ -571,7 +574,7 @@ impl Fleet {
 }
 
 /// Returns the batch that records an accepted command, with the memo about its chat message.
-fn record(asked: &Asked) -> Batch {
+pub(super) fn record(asked: &Asked) -> Batch {
     let entries = vec![Entry::Audit(asked.audit.clone())];
     let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];
     let later = asked.is_noted_with_its_answer();

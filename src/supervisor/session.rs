@@ -20,6 +20,7 @@ use crate::core::outcome::Usage;
 use crate::core::policy::Policy;
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::core::work::Work;
+use crate::runner::Place;
 use crate::runner::wire::SessionKey;
 use crate::runtime::grants::Pass;
 use crate::runtime::process::{Identity, Tree};
@@ -51,6 +52,7 @@ pub(super) enum Heard {
 pub(super) struct Session {
     id: SessionId,
     agent: AgentName,
+    place: Arc<Place>,
     marker: String,
     driver: Driver,
     /// Clock for the session's times, which stops while herder itself is stopped, so that this does not count as the
@@ -63,6 +65,8 @@ pub(super) struct Session {
     /// True once the driver's silence was reported; afterwards the stop ladder's own deadline counts.
     silence_reported: bool,
     overdue: Option<Instant>,
+    /// Time for the driver to end the session, once it was told to stop.
+    patience: Duration,
     /// The session's right to use herder's tools, which ends with it; `None` if they are not served.
     pass: Option<Pass>,
     /// Number of the agent's tool calls that wait for a person.
@@ -113,6 +117,8 @@ pub(super) struct Before {
     pub(super) whispers: Vec<String>,
     /// True if the driver is to inspect the workspace before the start.
     pub(super) look: bool,
+    /// The task whose clone it works in; `None` if it works in the agent's workspace.
+    pub(super) task: Option<WorkId>,
 }
 
 impl Session {
@@ -125,17 +131,18 @@ impl Session {
         before: Before,
         staying: Option<Staying>,
     ) -> Self {
-        let Before { conversation, past, conversed, recap, whispers, look } = before;
+        let Before { conversation, past, conversed, recap, whispers, look, task } = before;
         // A new conversation starts with the exchanges; otherwise the driver adds them if it cannot resume.
         let (head, past) = if conversation.is_some() { (None, past) } else { (past, None) };
         let agent = spec.name.clone();
-        let marker = format!("{}{agent}/{id}", shared.place.prefix(shared.journal.id()));
+        let place = shared.places.of(spec.runner.as_ref());
+        let marker = format!("{}{agent}/{id}", place.prefix(shared.journal.id()));
         let reviews = work.card().review.is_some();
         if reviews {
             // Work that is reviewed is not changed.
             spec.permissions = Permissions::ReadOnly;
         }
-        let (files, missing) = files_for(shared, work);
+        let (files, missing) = files_for(&place, work);
         let launch = Launch {
             prompt: prompt(&spec, work, [head, recap], whispers) + &missing,
             look,
@@ -146,16 +153,17 @@ impl Session {
             marker: marker.clone(),
             reviews,
             files,
+            task,
             ..Self::aside(shared, spec, id)
         };
         let warm = staying.as_ref().map(|staying| (staying.process, staying.marker.clone()));
         let (driver, pass) = match (&shared.fault.simulated, staying) {
             // A runner simulates its sessions itself.
-            (Some(simulated), _) if !shared.place.is_remote() => ((simulated.launch)(launch), None),
-            (_, Some(staying)) => shared.place.go_on(staying.stay, launch),
-            (_, None) => shared.place.launch(launch),
+            (Some(simulated), _) if !place.is_remote() => ((simulated.launch)(launch), None),
+            (_, Some(staying)) => place.go_on(staying.stay, launch),
+            (_, None) => place.launch(launch),
         };
-        Self { warm, ..Self::with(shared, (agent, id, marker), (driver, pass), 0) }
+        Self { warm, ..Self::with(shared, place, (agent, id, marker), (driver, pass), 0) }
     }
 
     /// Returns the parameters of a process that runs for an agent beside its sessions.
@@ -178,19 +186,27 @@ impl Session {
             marker: String::new(),
             reviews: false,
             files: Vec::new(),
+            task: None,
         }
     }
 
     /// Goes on with a session that runs in another process, after the report of this number.
-    pub(super) fn adopt(shared: &Arc<Shared>, of: &SessionKey, driver: Driver, heard: u64) -> Self {
+    pub(super) fn adopt(
+        shared: &Arc<Shared>,
+        place: Arc<Place>,
+        of: &SessionKey,
+        driver: Driver,
+        heard: u64,
+    ) -> Self {
         let (agent, id) = (of.agent.clone(), of.session);
-        let marker = format!("{}{agent}/{id}", shared.place.prefix(shared.journal.id()));
-        let pass = shared.place.pass(&agent, id);
-        Self::with(shared, (agent, id, marker), (driver, pass), heard)
+        let marker = format!("{}{agent}/{id}", place.prefix(shared.journal.id()));
+        let pass = place.pass(&agent, id);
+        Self::with(shared, place, (agent, id, marker), (driver, pass), heard)
     }
 
     fn with(
         shared: &Arc<Shared>,
+        place: Arc<Place>,
         (agent, id, marker): (AgentName, SessionId, String),
         (driver, pass): (Driver, Option<Pass>),
         taken: u64,
@@ -200,6 +216,7 @@ impl Session {
         Self {
             id,
             agent,
+            place,
             marker,
             driver,
             heard: running.now(),
@@ -208,6 +225,7 @@ impl Session {
             running,
             silence_reported: false,
             overdue: None,
+            patience: Duration::ZERO,
             asking: pass.as_ref().map(Pass::asking),
             pass,
             warm: None,
@@ -233,6 +251,11 @@ impl Session {
         // Its processes are known by the marker that they were started with.
         let marker = self.warm.filter(|(warm, _)| *warm == process).map_or(self.marker, |(_, marker)| marker);
         Some(Staying { stay, process, marker, conversation })
+    }
+
+    /// Returns the place where it runs.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
     }
 
     /// Returns the number of the session.
@@ -273,8 +296,13 @@ impl Session {
                 }
                 waits = asked(&mut self.asking) => self.order(Order::Hold { waits }).await,
                 () = self.running.sleep_until(deadline) => {
-                    if self.overdue.is_some() {
-                        return Heard::Overdue;
+                    if let Some(overdue) = &mut self.overdue {
+                        if !self.place.is_out_of_reach() {
+                            return Heard::Overdue;
+                        }
+                        // It is told once its machine is heard.
+                        *overdue = self.running.now() + self.patience;
+                        continue;
                     }
                     if !self.silence_reported {
                         self.silence_reported = true;
@@ -298,8 +326,8 @@ impl Session {
     /// Sets the time by which the session must have ended: that of the stop ladder, or sooner if its driver is known to
     /// be silent.
     pub(super) fn expect_end(&mut self, shared: &Shared) {
-        let patience = if self.silence_reported { LAST_PATIENCE } else { patience(shared) };
-        self.overdue.get_or_insert(self.running.now() + patience);
+        self.patience = if self.silence_reported { LAST_PATIENCE } else { patience(shared) };
+        self.overdue.get_or_insert(self.running.now() + self.patience);
     }
 
     /// Ends the session without the core: dropping its orders asks the driver to stop; if it does not, its process tree
@@ -313,7 +341,7 @@ impl Session {
             true => LAST_PATIENCE,
             false => patience(shared),
         };
-        let Self { agent, marker, driver, running, _held, warm, .. } = self;
+        let Self { agent, place, marker, driver, running, _held, warm, .. } = self;
         let Driver { orders, mut reports, mut stay, .. } = driver;
         drop(orders);
         let ended = async {
@@ -339,6 +367,9 @@ impl Session {
                 warn!(%agent, "the driver did not end its session; its processes are ended without it");
                 if let Some(simulated) = &shared.fault.simulated {
                     return (simulated.end_processes)(&agent);
+                }
+                if place.runner().is_some() {
+                    return place.end(marker).await;
                 }
                 let mut left = Vec::new();
                 for marker in std::iter::once(marker).chain(warm.map(|(_, marker)| marker)) {
@@ -395,9 +426,9 @@ fn inbox_files(work: &Work) -> Vec<KeptFile> {
 }
 
 /// Returns the files of work, and the end of its prompt, which names those that a runner of an earlier herder cannot bring.
-pub(super) fn files_for(shared: &Shared, work: &Work) -> (Vec<KeptFile>, String) {
+pub(super) fn files_for(place: &Place, work: &Work) -> (Vec<KeptFile>, String) {
     let files = inbox_files(work);
-    if files.is_empty() || shared.place.takes_files() {
+    if files.is_empty() || place.takes_files() {
         return (files, String::new());
     }
     let names = files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");

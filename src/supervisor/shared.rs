@@ -14,6 +14,7 @@ use tracing::{debug, error, warn};
 use super::owing::Ungiven;
 use super::posting::Posting;
 use super::root::{ToRoot, account_of};
+use super::runners::Runners;
 use super::task::{Note, Request};
 use super::timers::Timers;
 use super::turns::Turns;
@@ -32,7 +33,7 @@ use crate::core::time::Timestamp;
 use crate::evaluator::Evaluator;
 use crate::journal::{Batch, CommitError, Journal, Snapshot, Stream};
 use crate::redact::Redactor;
-use crate::runner::Place;
+use crate::runner::{Place, Places};
 use crate::runtime::{Live, ProcessTrees};
 
 /// Number of agents from which countdowns get a random addition; with fewer they follow the configured schedule
@@ -68,8 +69,10 @@ pub(super) struct Shared {
     pub(super) trees: ProcessTrees,
     /// Redactor for files written to workspaces; it learns secrets that are read while herder runs.
     pub(super) redactor: Redactor,
-    /// The place where sessions run, with its grants for herder's tools.
-    pub(super) place: Place,
+    /// The places where sessions run, with their grants for herder's tools.
+    pub(super) places: Places,
+    /// Runners on other machines; `None` if no servers are configured.
+    pub(super) runners: Option<Runners>,
     /// The evaluator; `None` if no program is asked.
     pub(super) evaluator: Option<Evaluator>,
     pub(super) timers: Timers,
@@ -277,16 +280,34 @@ impl Shared {
 
     /// Kills all processes with a marker of the agent; returns the ids of those that could not be ended.
     pub(super) async fn end_marked(&self, agent: &AgentName) -> Vec<u32> {
-        let mut left = Vec::new();
+        let place = self.place(agent);
+        let mut left = match place.runner() {
+            Some(_) => place.end(format!("{}/", self.marker(agent))).await,
+            None => Vec::new(),
+        };
         for prefix in self.prefixes() {
             left.extend(self.trees.end_marked(&format!("{prefix}{agent}/"), Duration::ZERO).await);
         }
         left
     }
 
-    /// Returns the beginnings of the markers of all agents' processes.
+    /// Returns the beginnings of the markers of all agents' processes on this machine.
     pub(super) fn prefixes(&self) -> Vec<String> {
-        self.place.prefixes(self.journal.id())
+        self.places.here().prefixes(self.journal.id())
+    }
+
+    /// Returns the place where the sessions of an agent run.
+    pub(super) fn place(&self, agent: &AgentName) -> Arc<Place> {
+        let runner = self.handle(agent).and_then(|handle| {
+            let view = handle.view.borrow();
+            view.agent.spec.as_ref()?.runner.clone()
+        });
+        self.places.of(runner.as_ref())
+    }
+
+    /// Returns the beginning of the markers of an agent's processes.
+    pub(super) fn marker(&self, agent: &AgentName) -> String {
+        format!("{}{agent}", self.place(agent).prefix(self.journal.id()))
     }
 
     pub(super) fn set_link(&self, report: LinkReport) {

@@ -80,8 +80,9 @@ impl Fleet {
         if self.withholds(agent, &folder, Path::new(path)) {
             return Err("herder does not send that: git's own files, what was copied into this folder for you, and its own data stay here.".to_owned());
         }
-        let marker = format!("{}{agent}/take", self.shared.place.prefix(self.shared.journal.id()));
-        self.shared.place.take_file(marker, (folder, path.to_owned()), max).await
+        let marker = format!("{}/take", self.shared.marker(agent));
+        let task = self.view(agent).and_then(|view| Some(view.agent.checkout()?.plan.task));
+        self.shared.place(agent).take_file(marker, (folder, task), path.to_owned(), max).await
     }
 
     /// Posts a file of an agent in several channels, and records it in the audit trail; both are on disk when this

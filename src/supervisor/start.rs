@@ -14,6 +14,7 @@ use super::configure::{self, Configured, Plan, bot_toml};
 use super::owing;
 use super::posting::{Listener, Posting};
 use super::root::{Root, ToRoot};
+use super::runners::Runners;
 use super::session::Session;
 use super::shared::Shared;
 use super::stopping::{self, Unfinished};
@@ -32,8 +33,8 @@ use crate::evaluator::Evaluator;
 use crate::files::FileStore;
 use crate::journal::{CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
 use crate::redact::Redactor;
-use crate::runner::link::{Link, LinkError};
-use crate::runner::{self, Machine, Place};
+use crate::runner::link::{Bot, Link, LinkError};
+use crate::runner::{self, Finds, Machine, Place, Places};
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;
 use crate::runtime::orphans::{self, Bereft, Remains};
@@ -59,6 +60,8 @@ pub struct Settings {
     pub tools: Option<Grants>,
     /// The connection to the process that runs the agents; `None` if it is this one.
     pub runner: Option<Link>,
+    /// Runners on other machines, and the maker of their places; `None` if no servers are configured.
+    pub elsewhere: Option<(Runners, Finds)>,
     /// Redactor for files written to workspaces; it learns secrets that are read while herder runs.
     pub redactor: Redactor,
     /// The evaluator; `None` if no program is asked.
@@ -148,6 +151,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         withheld,
         tools,
         runner,
+        elsewhere,
         redactor,
         evaluator,
         attempts,
@@ -155,17 +159,21 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     } = settings;
     let recalled = journal.reading(recall).await??;
     let place = if let Some(link) = runner {
-        link.withhold(&withheld);
         link.give_files(FileStore::new(journal.data_dir()));
-        Place::Remote(link, tools)
+        Place::Remote(link, tools, None)
     } else {
         Place::Embedded(Machine::new(runner::Setup {
             data_dir: journal.data_dir().to_owned(),
             trees: trees.clone(),
             redactor: redactor.clone(),
-            withheld,
+            withheld: withheld.clone(),
             tools,
         }))
+    };
+    let (runners, finds) = match elsewhere {
+        Some((runners, finds)) => (Some(runners), finds),
+        // Whatever an earlier configuration has put elsewhere is out of reach.
+        None => (None, Finds::nowhere(Bot { journal: journal.id().to_owned(), epoch: 0 })),
     };
     let (root_tx, root_rx) = mpsc::unbounded_channel();
     let turns = Turns::new(&policy, fault.simulates());
@@ -173,7 +181,8 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         journal,
         policy: RwLock::new(Arc::new(policy)),
         posting: Posting::new(networks, listeners),
-        place,
+        places: Places::new(place, finds, withheld),
+        runners,
         trees,
         redactor,
         evaluator,
@@ -213,7 +222,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         evaluator.sweep().await;
     }
     if !shared.fault.simulates() {
-        shared.place.sweep().await;
+        shared.places.here().sweep().await;
     }
 
     let Recalled { fleet, rev, agents: known, mut unreadable, mut stops, ungiven } = recalled;
@@ -362,19 +371,25 @@ async fn end_orphans(
     if recalled.agents.is_empty() && recalled.unreadable.is_empty() && !littered && !inherited {
         return BTreeMap::new();
     }
+    let is_here = |agent: &Agent| agent.spec.as_ref().is_none_or(|spec| spec.runner.is_none());
     let bereft: Vec<Bereft> = recalled
         .agents
         .iter()
         .filter(|(name, _)| !adopted.contains_key(*name))
         .map(|(name, (agent, _))| Bereft {
             agent: name.clone(),
-            recorded: agent
-                .process
-                .into_iter()
-                .chain(agent.survivor)
-                .chain(agent.warm.as_ref().map(|warm| warm.process))
-                .collect(),
+            // Those of another machine are ended there.
+            recorded: match is_here(agent) {
+                true => agent
+                    .process
+                    .into_iter()
+                    .chain(agent.survivor)
+                    .chain(agent.warm.as_ref().map(|warm| warm.process))
+                    .collect(),
+                false => Vec::new(),
+            },
             workspace: match agent.checkout() {
+                _ if !is_here(agent) => std::path::PathBuf::new(),
                 Some(checkout) => shared.checkout_folder(checkout.plan.task),
                 None => agent
                     .spec

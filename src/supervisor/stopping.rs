@@ -270,13 +270,25 @@ impl Fleet {
         let patience = self.shared.policy().stop_grace * 2 + SLACK;
         // An agent at work has been resumed since.
         let over = |view: &View| !matches!(view.agent.phase, Phase::Stopping { .. });
-        let gone = agents.iter().map(|agent| self.wait_for(agent, over));
+        // One whose machine does not answer is not waited for.
+        let gone = agents.iter().map(|agent| async {
+            if !self.shared.place(agent).is_out_of_reach() {
+                self.wait_for(agent, over).await;
+            }
+        });
         if tokio::time::timeout(patience, futures_util::future::join_all(gone)).await.is_err() {
             warn!("stop-all: some sessions did not end in time");
         }
         let left = self.processes_left(agents).await;
         let processes = u32::try_from(left).unwrap_or(u32::MAX);
-        let reply = Notice::StoppedAll { agents: order.agents, processes };
+        let stopping = |view: &View| !over(view) && !self.is_deserted(&view.name);
+        let unheard = self.agents().into_iter().filter(stopping);
+        let unheard = unheard.filter(|view| self.shared.place(&view.name).is_out_of_reach());
+        let unheard: Vec<AgentName> = unheard.map(|view| view.name).collect();
+        let reply = match unheard.is_empty() {
+            true => Notice::StoppedAll { agents: order.agents, processes },
+            false => Notice::StoppedAllHeard { agents: order.agents, processes, unheard },
+        };
         let posting = &self.shared.posting;
         let (posts, mut memos) = if belated && !posting.is_of_network(&order.asked) {
             (posting.belated(&order.asked, &reply, clock::now()), Vec::new())

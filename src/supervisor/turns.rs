@@ -14,12 +14,12 @@ use tokio::sync::Notify;
 use super::Shared;
 use crate::clock;
 use crate::core::agent::Agent;
-use crate::core::id::{AccountName, AgentName};
+use crate::core::id::{AccountName, AgentName, RunnerName};
 use crate::core::input::Input;
 use crate::core::machine::Together;
 use crate::core::outcome::Category;
 use crate::core::policy::Policy;
-use crate::core::promotion::{Gate, Hold, Promotion, Standing};
+use crate::core::promotion::{Gate, Hold, Promotion, Shut, Standing};
 use crate::core::time::Timestamp;
 use crate::runtime::process;
 
@@ -115,6 +115,7 @@ impl Turns {
         let account = super::root::account_of(state);
         let mut promotion = self.lock();
         promotion.needs(agent, state.needs());
+        promotion.runs_on(agent, state.spec.as_ref().and_then(|spec| spec.runner.as_ref()));
         promotion.stands(agent, &account, state.standing(), clock::now());
     }
 
@@ -168,7 +169,7 @@ pub(super) struct Leaving {
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        self.shared.stands(&self.agent, &AccountName::default(), Standing::Rests, 0);
+        self.shared.stands(&self.agent, &AccountName::default(), Standing::Rests, (0, None));
         self.shared.journal.seen(&self.agent, None);
     }
 }
@@ -176,10 +177,19 @@ impl Drop for Leaving {
 impl Shared {
     /// Records the state of an agent, and the memory in bytes that its next session needs; lets the agents start that
     /// get a place because of it.
-    pub(super) fn stands(&self, agent: &AgentName, account: &AccountName, standing: Standing, needs: u64) {
+    pub(super) fn stands(
+        &self,
+        agent: &AgentName,
+        account: &AccountName,
+        standing: Standing,
+        (needs, runner): (u64, Option<&RunnerName>),
+    ) {
         let now = clock::now();
+        // The way to its machine is looked for before anything begins there.
+        drop(self.places.of(runner));
         let mut promotion = self.turns.lock();
         promotion.needs(agent, needs);
+        promotion.runs_on(agent, runner);
         let before = promotion.deadline(now);
         if promotion.stands(agent, account, standing, now) {
             self.let_on(promotion, before, now);
@@ -210,6 +220,17 @@ impl Shared {
             *limits = Limits::of(policy);
         }
         self.let_on(promotion, before, now);
+    }
+
+    /// Sets whether sessions begin on a machine, and lets agents start that may because of it.
+    pub(super) fn set_runner(&self, runner: &RunnerName, shut: Option<Shut>) {
+        let now = clock::now();
+        let mut promotion = self.turns.lock();
+        let before = promotion.deadline(now);
+        promotion.set_runner(runner, shut);
+        self.let_on(promotion, before, now);
+        // The reason for waiting is shown to people.
+        self.changed.send_replace(());
     }
 
     /// Assigns places that have become free because time has passed, and lets those agents start.

@@ -40,7 +40,7 @@ impl Fleet {
     /// Returns the number of an agent's open tool calls.
     #[must_use]
     pub fn open_calls(&self, agent: &AgentName) -> usize {
-        self.shared.place.calls(agent)
+        self.shared.place(agent).calls(agent)
     }
 
     /// Returns the whispers to deliver with the result of a tool call. They count as under way until

@@ -279,6 +279,7 @@ pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
         always_ask: Vec::new(),
         reviews: false,
         files: Vec::new(),
+        task: None,
         withheld: BTreeSet::new(),
         agent: spec.name.clone(),
         session: SessionId(1),

@@ -351,7 +351,8 @@ fn help_names_everything() {
       export       Write everything herder knows as JSON lines
       import       Restore an export into an empty data folder
       completions  Print what a shell needs to complete herder's commands
-      runner       The process that runs agents, apart from the bot
+      cluster      The server that leads to runners on other machines
+      runner       The process that runs agents, apart from the bot; on this machine or another one
       agent        Agent: add, edit, remove, list, show
       task         Task: add, new, open, drop, list, show, diff, assign, split, cancel
       rule         Rule: list, remove

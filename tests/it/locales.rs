@@ -46,13 +46,13 @@ variants!(every_notice, Notice:
     PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing HandedOff Resuming Stopping Ended Restarting Aborted Accepted Queued
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
-    QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away WentOn RunnerAway RunnerBack TooEarly Collapsed NetworkDown
+    QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved Reloaded NotReloaded StoppedAll StoppedAllHeard Linked Unlinked AnswerTooLong Away WentOn RunnerAway RunnerBack Machine TooEarly Collapsed NetworkDown
     NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ArchivesAside EventsMissing EntriesUnreadable
     ShuttingDown
 );
 
 variants!(every_refusal, Refusal:
-    AlreadyPaused NoConversation NoLine NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver TaskRunning NoCheckout InReview NotInReview IsReview WorkedOn NotAsReviewed BeingMerged PullOpen TaskMoving Deserted NothingToCheck AwaitsParts TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
+    AlreadyPaused NoConversation NoLine NotPaused NothingRunning AlreadyStopping NoSuchTask NoRunner TaskOver TaskRunning NoCheckout InReview NotInReview IsReview WorkedOn NotAsReviewed BeingMerged PullOpen TaskMoving Deserted NothingToCheck AwaitsParts TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
     AgentExists NoSuchAgent Fault NoSuchAsk AskOver WrongAnswer NothingAsked SeveralAsked NoSuchOffer NoRule NoSuchRule TooManyAsks NoSession Invalid
     WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Closing
     EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber

@@ -55,6 +55,7 @@ mod journal;
 mod kill;
 mod lands_cli;
 mod locales;
+mod machines;
 mod matrix;
 mod mirrors;
 mod missed;

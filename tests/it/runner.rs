@@ -43,7 +43,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
     spec.command = ["bash", "-c", script].map(str::to_owned).to_vec();
     spec.relay = Relay::All;
     Launch {
-        marker: format!("{}spark/1", prefix(&journal(folder))),
+        marker: format!("{}spark/1", prefix(&journal(folder), None)),
         agent,
         session: SessionId(1),
         spec: Arc::new(spec),
@@ -65,6 +65,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
         always_ask: Vec::new(),
         reviews: false,
         files: Vec::new(),
+        task: None,
         withheld: BTreeSet::new(),
     }
 }

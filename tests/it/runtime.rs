@@ -54,6 +54,7 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
         always_ask: Vec::new(),
         reviews: false,
         files: Vec::new(),
+        task: None,
         withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),

@@ -69,6 +69,7 @@ async fn open(dir: &Path) -> (Journal, Fleet) {
         withheld: BTreeSet::new(),
         tools: None,
         runner: None,
+        elsewhere: None,
         evaluator: None,
         attempts: 5,
         fault: FaultInjection::default(),

@@ -75,6 +75,7 @@ impl House {
             withheld: BTreeSet::new(),
             tools: None,
             runner: None,
+            elsewhere: None,
             evaluator: None,
             attempts: 5,
             fault,

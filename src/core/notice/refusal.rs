@@ -34,6 +34,8 @@ pub enum Refusal {
     AlreadyStopping { agent: AgentName },
     /// No task has this number.
     NoSuchTask { task: WorkId },
+    /// No machine with this name has joined.
+    NoRunner { runner: String },
     /// The task has already ended.
     TaskOver { task: WorkId, end: TaskEnd },
     /// The agent works on the task, which therefore can be neither moved nor split.

@@ -33,6 +33,7 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
         R::NotPaused { agent } => say("refusal-not-paused", [of(agent)]),
         R::NothingRunning { agent } => say("refusal-nothing-running", [of(agent)]),
         R::AlreadyStopping { agent } => say("refusal-already-stopping", [of(agent)]),
+        R::NoRunner { runner } => say("refusal-no-runner", [("runner", runner.as_str().into())]),
         R::NoSuchTask { task } => say("refusal-no-such-task", [("task", task.to_string().into())]),
         R::TaskOver { task, end } => {
             let end = ("end", locale.task_end(*end).into());

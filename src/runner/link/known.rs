@@ -17,6 +17,10 @@ use crate::core::outcome::Outcome;
 use crate::runtime::process::descent::Record;
 use crate::runtime::{Live, Report};
 
+/// Maximum number of reports of sessions that no supervisor has adopted yet: those of a hundred sessions whose reports
+/// nobody has heard. A runner that sends more is not believed.
+const EARLY_MAX: usize = 100 * 256;
+
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) incarnation: Option<String>,
@@ -94,6 +98,9 @@ impl Known {
     pub(super) fn deliver(&mut self, of: &SessionKey, n: u64, report: Report) -> Result<(), WireError> {
         let Some(linked) = self.session(of) else {
             if self.last.get(&of.agent).is_none_or(|last| *last < of.session) {
+                if self.early.values().map(Vec::len).sum::<usize>() >= EARLY_MAX {
+                    return Err(confused());
+                }
                 self.early.entry(of.clone()).or_default().push((n, report));
             }
             return Ok(());

@@ -18,7 +18,7 @@ use crate::core::pull::Forge;
 use crate::core::review::{Merged, OnAccept};
 use crate::core::spec::AgentSpec;
 use crate::core::work::Work;
-use crate::runner::JobKind;
+use crate::runner::{JobKind, Place};
 use crate::runtime::check::Run;
 use crate::runtime::forge::Proposal;
 use crate::runtime::git::merge::Order;
@@ -44,7 +44,7 @@ impl Supervisor<'_> {
     /// Begins an act on the clone of a task, after those that were begun before.
     pub(super) fn act(&mut self, act: Act, plan: Plan, read: u32) {
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
-        let before = self.acting.take();
+        let (before, place) = (self.acting.take(), self.place());
         let (task, setup) = (plan.task, self.setup_of(act, plan.task));
         let (login, described) = (self.login(&plan), self.described(plan.task));
         // Its processes are ended by their marker: git beside it, in a look at the clone, is not one of them.
@@ -66,7 +66,7 @@ impl Supervisor<'_> {
                 Act::Check | Act::Merge => return,
             };
             // The next start does it again.
-            let Some(acted) = shared.place.act(marker, work, shared.draining.child_token()).await else {
+            let Some(acted) = place.act(marker, work, shared.draining.child_token()).await else {
                 return;
             };
             shared.input(&agent, Input::Checkout { task, acted });
@@ -118,9 +118,10 @@ impl Supervisor<'_> {
         let stop = self.shared.draining.child_token();
         let guard = stop.clone().drop_guard();
         let (shared, agent, task) = (Arc::clone(self.shared), self.name.clone(), of.0);
+        let place = self.place();
         drop(self.shared.services.spawn(async move {
             let acted = match work {
-                Some(work) => shared.place.act(marker, work, stop).await,
+                Some(work) => place.act(marker, work, stop).await,
                 None => Some(without),
             };
             // It runs again if it is still due.
@@ -144,7 +145,9 @@ impl Supervisor<'_> {
         spec.workspace = self.shared.checkout_folder(task);
         let run = RUNS.fetch_add(1, Ordering::Relaxed);
         let marker = format!("{}/setup.{run}", self.shared.marker_of_checkout(self.name, task));
-        let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
+        let of = Some(task);
+        let launch =
+            Launch { marker, task: of, ..Session::aside(self.shared, spec, self.agent.last_session) };
         Some(Box::new(setup::Run { launch, setup }))
     }
 
@@ -210,8 +213,15 @@ impl Supervisor<'_> {
         let mut spec = AgentSpec::clone(self.agent.spec.as_ref()?);
         let check = checkout.plan.check_by(spec.repository.as_ref()?)?;
         spec.workspace = self.shared.checkout_folder(task);
-        let launch = Launch { marker, ..Session::aside(self.shared, spec, self.agent.last_session) };
+        let of = Some(task);
+        let launch =
+            Launch { marker, task: of, ..Session::aside(self.shared, spec, self.agent.last_session) };
         Some((Box::new(launch), Box::new(Run { check, checkout })))
+    }
+
+    /// Returns the place where the agent's sessions run.
+    pub(super) fn place(&self) -> Arc<Place> {
+        self.shared.places.of(self.agent.spec.as_ref().and_then(|spec| spec.runner.as_ref()))
     }
 
     /// Returns the agent's settings for a session: its folder is the clone of the task, if the task has one.
@@ -248,6 +258,6 @@ impl Shared {
         agent: &crate::core::id::AgentName,
         task: WorkId,
     ) -> String {
-        format!("{}{agent}/task-{task}", self.place.prefix(self.journal.id()))
+        format!("{}/task-{task}", self.marker(agent))
     }
 }

@@ -105,7 +105,7 @@ async fn looks(
                 plan: Box::new(plan),
                 pull: Box::new(pull.clone()),
             };
-            let Some(look) = shared.place.follow(marker, kind, stop.clone()).await else { return };
+            let Some(look) = shared.place(&agent).follow(marker, kind, stop.clone()).await else { return };
             let failed = failures.entry(task).or_default();
             let is_told = match &look {
                 Ok(look) => {

@@ -91,7 +91,7 @@ impl Supervisor<'_> {
     /// dropped meanwhile is not sent.
     pub(super) async fn steer(&mut self, session: SessionId, work: WorkId) {
         let queued = self.agent.queue.iter().find(|queued| queued.id == work);
-        let queued = queued.map(|queued| (queued.text.clone(), files_for(self.shared, queued)));
+        let queued = queued.map(|queued| (queued.text.clone(), files_for(&self.place(), queued)));
         let (Some((text, (files, missing))), Some(current)) = (queued, self.session.as_mut()) else { return };
         let text = text + &missing;
         if current.id() == session {

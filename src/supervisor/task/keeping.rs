@@ -1,14 +1,12 @@
 //! Keeps `context.md` in the workspace, in the background: a slow disk must not block the supervisor.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 use tracing::warn;
 
 use super::supervisor::Supervisor;
-use crate::runtime::folder;
-use crate::supervisor::context;
+use crate::runtime::context::Context;
 
 /// The background task that writes and removes `context.md`, one after the other.
 #[derive(Debug, Default)]
@@ -34,20 +32,17 @@ impl Supervisor<'_> {
         let agent = spec.name.clone();
         let Some(workspace) = self.folder() else { return };
         let (shared, before) = (Arc::clone(self.shared), self.keeping.last.take());
+        let (place, task) = (self.place(), self.agent.checkout().map(|checkout| checkout.plan.task));
         self.keeping.last = Some(self.shared.services.spawn(async move {
             if let Some(before) = before {
                 // The result does not matter: this write decides the content.
                 drop(before.await);
             }
-            let keep = move |workspace: &Path| match text {
-                Some(text) => context::write(workspace, &agent, &shared.redactor.redact(&text)),
-                None => context::remove(workspace, &agent),
-            };
-            // There is no time limit, because an older write must not overwrite a later one.
-            match folder::ask_without_limit(&workspace, keep).await {
-                Ok(Ok(())) => {}
-                Ok(Err(reason)) => warn!(%reason, "context.md is not as it should be"),
-                Err(reason) => warn!(%reason, "context.md could not be kept"),
+            let text = text.map(|text| shared.redactor.redact(&text).into_owned());
+            let marker = format!("{}/context", shared.marker(&agent));
+            let kept = place.keep(marker, Context { agent, workspace, task, text }).await;
+            if let Err(reason) = kept {
+                warn!(%reason, "context.md is not as it should be");
             }
         }));
     }

@@ -38,7 +38,7 @@ impl Supervisor<'_> {
         if !pending.events.is_empty() || !pending.audits.is_empty() || owes {
             self.commit(at, &mut pending).await?;
             if let Some(decided) = pending.decided {
-                self.shared.place.heard(&decided.of, decided.up_to);
+                self.shared.places.of(decided.runner.as_ref()).heard(&decided.of, decided.up_to);
             }
             // This comes before the view without the session is published, after which its processes are counted.
             self.end_overtaken();
@@ -47,7 +47,9 @@ impl Supervisor<'_> {
         }
         let shown = self.gates(&pending.effects);
         let agent = &*self.agent;
-        self.shared.stands(self.name, &account_of(agent), agent.standing(), agent.needs());
+        let runner = agent.spec.as_ref().and_then(|spec| spec.runner.as_ref());
+        let needs = (agent.needs(), runner);
+        self.shared.stands(self.name, &account_of(agent), agent.standing(), needs);
         for told in shown {
             self.shared.tell_root(told);
         }
@@ -186,7 +188,8 @@ impl Supervisor<'_> {
                     self.end_staying(*other).await;
                 }
                 let staying = staying.map(|staying| *staying);
-                let before = Before { conversation, past, conversed, recap, whispers, look };
+                let task = self.agent.checkout().map(|checkout| checkout.plan.task);
+                let before = Before { conversation, past, conversed, recap, whispers, look, task };
                 let started = Session::start(self.shared, spec, session, &work, before, staying);
                 *self.session = Some(Box::new(started));
             }

@@ -224,7 +224,7 @@ impl Supervisor<'_> {
             staying.end(self.shared).await;
         }
         let Some(session) = self.session.take() else { return End::Drained };
-        if self.shared.place.is_remote() {
+        if session.place().is_remote() {
             // It goes on: its orders are dropped after the connection was closed.
             return self.last_commit(pending).await;
         }
@@ -290,10 +290,11 @@ impl Supervisor<'_> {
     async fn report(&mut self, report: Report, pending: &mut Pending) {
         let Some(session) = self.session.as_mut() else { return };
         let id = session.id();
-        if self.shared.place.is_remote() {
+        if session.place().is_remote() {
             let (of, up_to) = session.taken();
             let over = matches!(report, Report::Signal(Signal::Ended { .. }));
-            pending.decided = Some(Decided { of, up_to, over, answers: Vec::new() });
+            let runner = session.place().runner().cloned();
+            pending.decided = Some(Decided { runner, of, up_to, over, answers: Vec::new() });
         }
         match report {
             Report::Beat => {}

@@ -132,6 +132,7 @@ impl House {
             withheld: Default::default(),
             tools: None,
             runner: None,
+            elsewhere: None,
             evaluator: None,
             attempts: 5,
             fault: FaultInjection::default().simulating(simulated()),

@@ -340,9 +340,9 @@ async fn help_is_short_and_complete() {
     insta::assert_snapshot!(help.join("\n"), @r##"
     In an agent's channel write what it is to do, or a command alone, e.g. `pause`. Anywhere: `@agent text`, `@agent pause`, `!pause agent`.
     anybody: link, whoami
-    viewer: status, usage, task list, task show, task diff, rule list, queue, log, history, agent list, agent show, help, page
+    viewer: status, usage, task list, task show, task diff, rule list, queue, log, history, agent list, agent show, runner list, help, page
     operator: pause, handoff, resume, abort, restart, stop-all, resume-all, task add, task new, task open, task drop, accept, reject, task assign, task split, task cancel, approve, deny, answer, rule remove, ack, clear, whisper, mark, audit
-    admin (not you): agent add, agent edit, agent remove, reload
+    admin (not you): agent add, agent edit, agent remove, runner drain, runner open, runner remove, reload
     `!help pause` explains one command.
     "##);
     insta::assert_snapshot!(rig.say("olga", "#spark", "help pause").await.join("\n"), @r##"
@@ -357,7 +357,7 @@ async fn help_is_short_and_complete() {
     insta::assert_snapshot!(rig.say("olga", "#spark", "help agent add").await.join("\n"), @r##"
         !agent add <name> <claude|codex|acp|command> <workspace> [key=value …] – add an agent
         Needs the role admin.
-        Keys: runtime, workspace, command, prompt, output, model, account, permissions, autonomy, instructions, loop, rest, max_turns, max_budget_usd, usd_per_hour, usd_per_day, tokens_per_session, tokens_per_hour, tokens_per_day, max_task_duration, keep_warm, relay, env.NAME, inherit_env, own_home, credentials, sandbox, memory, cpu, pids, tags. Values with spaces in quotes: `instructions="run the tests first"`.
+        Keys: runtime, runner, workspace, command, prompt, output, model, account, permissions, autonomy, instructions, loop, rest, max_turns, max_budget_usd, usd_per_hour, usd_per_day, tokens_per_session, tokens_per_hour, tokens_per_day, max_task_duration, keep_warm, relay, env.NAME, inherit_env, own_home, credentials, sandbox, memory, cpu, pids, tags. Values with spaces in quotes: `instructions="run the tests first"`.
         "##);
     insta::assert_snapshot!(rig.say("olga", "#spark", "help task").await.join("\n"), @r##"
         !task add [agent|auto] [priority=high|normal|low] [needs=full,tag] [after=7,8] [check="make test"] <text> – give a task to an agent, or to the next idle one that suffices

@@ -86,6 +86,7 @@ impl Rig {
             withheld: BTreeSet::new(),
             tools: None,
             runner: None,
+            elsewhere: None,
             evaluator: None,
             attempts: 5,
             fault,

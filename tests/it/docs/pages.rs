@@ -48,7 +48,9 @@ fn the_command_line_is_that_of_the_binary() {
         all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names = names.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     for name in names.filter_map(|line| line.split_whitespace().next()) {
-        let of_chat = COMMANDS.iter().any(|command| command.name.split(' ').next() == Some(name));
+        // Those about runners are herder's own as well.
+        let of_chat =
+            name != "runner" && COMMANDS.iter().any(|command| command.name.split(' ').next() == Some(name));
         if !of_chat && name != "help" {
             write!(made, "\n## `herder {name}`\n\n```text\n{}```\n", help(&[name, "--help"]))
                 .expect("a text");

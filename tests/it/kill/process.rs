@@ -44,6 +44,11 @@ impl Process {
         self.starts();
     }
 
+    /// Starts herder again, once it has ended.
+    pub(crate) fn is_started(&mut self) {
+        self.starts();
+    }
+
     /// Ends herder in order.
     pub(crate) async fn ends(&mut self) {
         let herder = self.herder.take().expect("it runs");

@@ -7,11 +7,11 @@ use herder::core::ask::{AskAnswer, AskEnd, Offer};
 use herder::core::detail::{Detail, DiscordReason, LinkReason, Own};
 use herder::core::event::{PauseReason, StopReason, WaitReason};
 use herder::core::handoff::Since;
-use herder::core::id::{AgentName, AskId, NetworkName, SessionId, WorkId};
+use herder::core::id::{AgentName, AskId, NetworkName, RunnerName, SessionId, WorkId};
 use herder::core::input::Clock;
-use herder::core::notice::{Halt, Notice, Refusal};
+use herder::core::notice::{Halt, MachineNews, Notice, Refusal};
 use herder::core::outcome::Category;
-use herder::core::promotion::Hold;
+use herder::core::promotion::{Hold, Shut};
 use herder::core::spec::Runtime;
 use herder::core::time::Timestamp;
 use herder::core::usage::{Unit, Window};
@@ -19,6 +19,11 @@ use herder::core::work::{TaskEnd, WorkKind};
 use herder::core::workspace::{Unfinished, Workspace};
 
 use super::{MORNING, alice, board, cap, openai, reloads, seconds, spark, watching};
+
+/// Returns the name of a machine.
+fn box4() -> RunnerName {
+    RunnerName::new("box4").expect("a good name")
+}
 
 /// Ends of sessions, in status posts.
 fn status_notices() -> Vec<Notice> {
@@ -225,6 +230,8 @@ fn answer_notices() -> Vec<Notice> {
         held(Hold::Tried { account: openai(), agent: spark() }),
         held(Hold::Pressure { percent: 34, max: 20 }),
         held(Hold::Memory { needs: 8_000_000_000, free: 1_500_000_000 }),
+        held(Hold::Runner { runner: box4(), shut: Shut::Away }),
+        held(Hold::Runner { runner: box4(), shut: Shut::Drained }),
         N::Steering { agent: agent.clone(), work },
         N::Reworded { agent: agent.clone(), work: "fix the *other* tests".to_owned() },
         N::Withdrawn { agent: agent.clone(), work: "fix the tests".to_owned() },
@@ -242,6 +249,7 @@ fn answer_notices() -> Vec<Notice> {
         N::AgentRemoved { agent, works: 4 },
         N::StoppedAll { agents: 1, processes: 1 },
         N::StoppedAll { agents: 3, processes: 0 },
+        N::StoppedAllHeard { agents: 3, processes: 1, unheard: vec![spark()] },
     ]
     .into_iter()
     .chain(reloads::notices())
@@ -258,6 +266,14 @@ fn own_notices() -> Vec<Notice> {
         N::WentOn { away: seconds(63), sessions: 1 },
         N::RunnerAway,
         N::RunnerBack { away: seconds(63) },
+        N::Machine { runner: box4(), news: MachineNews::Away },
+        N::Machine { runner: box4(), news: MachineNews::Back { away: seconds(63) } },
+        N::Machine { runner: box4(), news: MachineNews::Joined },
+        N::Machine { runner: box4(), news: MachineNews::Drained { sessions: 2 } },
+        N::Machine { runner: box4(), news: MachineNews::Opened },
+        N::Machine { runner: box4(), news: MachineNews::Removed },
+        N::Machine { runner: box4(), news: MachineNews::Drained { sessions: 0 } },
+        N::Machine { runner: box4(), news: MachineNews::Drained { sessions: 1 } },
         N::Away { from: MORNING, to: MORNING.after(seconds(63)) },
         N::TooEarly { nicks: vec!["alice".to_owned()] },
         N::TooEarly { nicks: vec!["alice".to_owned(), "bob".to_owned()] },
@@ -467,6 +483,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
         R::NothingRunning { agent: agent.clone() },
         R::AlreadyStopping { agent: agent.clone() },
         R::NoSuchTask { task: WorkId(7) },
+        R::NoRunner { runner: "box4".to_owned() },
         R::TaskOver { task: WorkId(7), end: TaskEnd::Cancelled },
         R::WorkRunning { agent: spark() },
         R::WorkOver { agent: spark() },

@@ -32,7 +32,7 @@ async fn goes_on_with_another_bot(make: fn(&ModelApi, &Path) -> AgentSpec) {
     let mut spec = make(&api, runner.folder());
     spec.permissions = Permissions::Full;
     let work = spec.workspace.clone();
-    let marker = format!("{}spark/1", prefix(&journal(runner.folder())));
+    let marker = format!("{}spark/1", prefix(&journal(runner.folder()), None));
     let launch = Launch { marker, ..a_launch(spec) };
     let first = runner.link(1);
     let mut hearing = Hearing::new(first.clone(), first.launch(launch), 0);

@@ -54,6 +54,7 @@ impl House {
             withheld: BTreeSet::new(),
             tools: None,
             runner: Some(link.clone()),
+            elsewhere: None,
             evaluator: None,
             attempts: 5,
             fault: FaultInjection::default(),

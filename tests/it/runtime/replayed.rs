@@ -29,6 +29,7 @@ pub(super) fn launched(
         always_ask: Vec::new(),
         reviews: false,
         files: Vec::new(),
+        task: None,
         withheld: BTreeSet::new(),
         agent,
         session: SessionId(1),

@@ -274,6 +274,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, door: Option<Door>, times: Tim
         withheld: BTreeSet::new(),
         tools: None,
         runner: door.map(|door| machine::link(&door, life)),
+        elsewhere: None,
         redactor: Redactor::default(),
         evaluator: None,
         fault: faults(sim, words),

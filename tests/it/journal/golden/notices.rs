@@ -5,8 +5,8 @@ use std::time::Duration;
 use herder::core::ask::Offer;
 use herder::core::detail::{LinkReason, Own};
 use herder::core::handoff::Since;
-use herder::core::id::{AccountName, AgentName, AskId, NetworkName, WorkId};
-use herder::core::notice::{Notice, Refusal};
+use herder::core::id::{AccountName, AgentName, AskId, NetworkName, RunnerName, WorkId};
+use herder::core::notice::{MachineNews, Notice, Refusal};
 use herder::core::outcome::Category;
 use herder::core::spec::Runtime;
 use herder::core::time::Timestamp;
@@ -18,6 +18,11 @@ use super::board;
 use super::samples::*;
 use super::watching;
 use crate::journal::agent;
+
+/// Returns the name of a machine.
+pub(super) fn box4() -> RunnerName {
+    RunnerName::new("box4").expect("a good name")
+}
 
 pub(super) fn notices() -> Vec<Notice> {
     let (agent, account) = (agent("spark"), AccountName::from("team"));
@@ -115,6 +120,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::AgentEdited { agent: agent.clone(), anew: true },
         Notice::AgentRemoved { agent: agent.clone(), works: 0 },
         Notice::StoppedAll { agents: 3, processes: 1 },
+        Notice::StoppedAllHeard { agents: 3, processes: 0, unheard: vec![agent.clone()] },
         Notice::Reloaded {
             added: vec![agent.clone()],
             changed: vec![agent.clone()],
@@ -131,6 +137,12 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::WentOn { away: Duration::from_secs(2), sessions: 5 },
         Notice::RunnerAway,
         Notice::RunnerBack { away: Duration::from_secs(63) },
+        Notice::Machine { runner: box4(), news: MachineNews::Away },
+        Notice::Machine { runner: box4(), news: MachineNews::Back { away: Duration::from_secs(63) } },
+        Notice::Machine { runner: box4(), news: MachineNews::Joined },
+        Notice::Machine { runner: box4(), news: MachineNews::Drained { sessions: 2 } },
+        Notice::Machine { runner: box4(), news: MachineNews::Opened },
+        Notice::Machine { runner: box4(), news: MachineNews::Removed },
         Notice::TooEarly { nicks: vec!["alice".into(), "bob".into()] },
         Notice::Collapsed { agent: Some(agent.clone()), count: 70 },
         Notice::Collapsed { agent: None, count: 70 },
@@ -288,6 +300,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::NothingRunning { agent: agent.clone() },
         Refusal::AlreadyStopping { agent: agent.clone() },
         Refusal::NoSuchTask { task },
+        Refusal::NoRunner { runner: "box4".into() },
         Refusal::TaskOver { task, end: TaskEnd::Done },
         Refusal::WorkRunning { agent: agent.clone() },
         Refusal::WorkOver { agent: agent.clone() },

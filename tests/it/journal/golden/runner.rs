@@ -66,6 +66,7 @@ fn launches() -> Vec<Launch> {
         limits: Enforcement::Require,
         reviews: false,
         files: Vec::new(),
+        task: None,
         withheld: BTreeSet::new(),
     };
     let mut launches: Vec<Launch> = specs().into_iter().map(launch).collect();

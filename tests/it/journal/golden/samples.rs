@@ -14,7 +14,7 @@ use herder::core::input::Clock;
 use herder::core::notice::{Halt, Notice, Refusal};
 use herder::core::outcome::{Category, Exit, Outcome, Usage};
 use herder::core::post::{Body, Lane, Post, Target};
-use herder::core::promotion::Hold;
+use herder::core::promotion::{Hold, Shut};
 use herder::core::spec::{AgentSpec, Autonomy, Output, Pattern, Permissions, PromptMode, Relay, Runtime};
 use herder::core::tie::Tie;
 use herder::core::time::Timestamp;
@@ -54,9 +54,9 @@ variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed 
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing HandedOff Resuming Stopping
     Ended Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
-    Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away WentOn RunnerAway RunnerBack TooEarly Collapsed NetworkDown NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
+    Reloaded NotReloaded StoppedAll StoppedAllHeard Linked Unlinked AnswerTooLong Away WentOn RunnerAway RunnerBack Machine TooEarly Collapsed NetworkDown NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ArchivesAside EventsMissing EntriesUnreadable ShuttingDown);
-variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NoConversation NoLine NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
+variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NoConversation NoLine NotPaused NothingRunning AlreadyStopping NoSuchTask NoRunner TaskOver
     TaskRunning NoCheckout InReview NotInReview IsReview WorkedOn NotAsReviewed BeingMerged PullOpen TaskMoving Deserted NothingToCheck AwaitsParts TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
     WrongAnswer NothingAsked SeveralAsked NoSuchOffer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
@@ -226,7 +226,7 @@ pub(super) fn pauses() -> [PauseReason; 7] {
     ]
 }
 
-pub(super) fn halts() -> [Halt; 9] {
+pub(super) fn halts() -> [Halt; 11] {
     let paused = Halt::Paused(PauseReason::Person(ann()));
     [
         paused,
@@ -242,6 +242,8 @@ pub(super) fn halts() -> [Halt; 9] {
         Halt::Held(Hold::Tried { account: AccountName::from("team"), agent: agent("spark") }),
         Halt::Held(Hold::Pressure { percent: 34, max: 20 }),
         Halt::Held(Hold::Memory { needs: 8_000_000_000, free: 1_500_000_000 }),
+        Halt::Held(Hold::Runner { runner: super::notices::box4(), shut: Shut::Away }),
+        Halt::Held(Hold::Runner { runner: super::notices::box4(), shut: Shut::Drained }),
     ]
 }
 

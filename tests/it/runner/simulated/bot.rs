@@ -108,7 +108,7 @@ impl Clerk {
             let mut launch = super::super::launch(Path::new("/srv"), "");
             launch.agent = self.agent.clone();
             launch.session = of.session;
-            launch.marker = format!("{}{}/{session}", prefix(JOURNAL), self.agent);
+            launch.marker = format!("{}{}/{session}", prefix(JOURNAL, None), self.agent);
             let driver = self.link.launch(launch);
             // A kill between the launch and the first report.
             self.sim.step(Party::Bot, |_| Ok(())).await;

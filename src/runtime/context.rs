@@ -5,23 +5,57 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use rustix::fs::{Mode, open, openat, renameat};
 use rustix::io::Errno;
 
 use crate::core::context::{FILE, FOLDER};
-use crate::core::id::AgentName;
-use crate::runtime::inside::{BELOW, DIRECTORY, fresh, own_folder, removed};
+use crate::core::detail::Detail;
+use crate::core::id::{AgentName, WorkId};
+
+use super::folder;
+use super::inside::{BELOW, DIRECTORY, fresh, own_folder, removed};
 
 /// Name of `context.md` while it is written. It replaces the old file by a rename, so that a reader never sees a part.
 const NEW: &str = ".context.md.new";
+
+/// A change of `context.md`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Context {
+    /// The agent.
+    pub(crate) agent: AgentName,
+    /// The folder that the agent works in.
+    pub(crate) workspace: PathBuf,
+    /// The task whose clone that is; `None` if it is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) task: Option<WorkId>,
+    /// The text; `None` to remove the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+}
+
+/// Writes `context.md` with this text, or removes it. There is no time limit, because an older write must not overwrite
+/// a later one.
+///
+/// # Errors
+/// It is not as it should be.
+pub(crate) async fn keep(Context { agent, workspace, text, .. }: Context) -> Result<(), Detail> {
+    let keep = move |workspace: &Path| match text {
+        Some(text) => write(workspace, &agent, &text),
+        None => remove(workspace, &agent),
+    };
+    let kept = folder::ask_without_limit(&workspace, keep).await?;
+    kept.map_err(|reason| Detail::from(reason.to_string()))
+}
 
 /// Writes `context.md` of an agent in its workspace, in place of the old one.
 ///
 /// # Errors
 /// If the folders cannot be created, are no folders, or cannot be written to.
-pub(super) fn write(workspace: &Path, agent: &AgentName, text: &str) -> io::Result<()> {
+fn write(workspace: &Path, agent: &AgentName, text: &str) -> io::Result<()> {
     let own = own_folder(workspace, agent)?;
     // A killed herder may have left one.
     removed(&own, NEW)?;
@@ -33,7 +67,7 @@ pub(super) fn write(workspace: &Path, agent: &AgentName, text: &str) -> io::Resu
 ///
 /// # Errors
 /// If it exists and cannot be removed.
-pub(super) fn remove(workspace: &Path, agent: &AgentName) -> io::Result<()> {
+fn remove(workspace: &Path, agent: &AgentName) -> io::Result<()> {
     let folder = open(workspace, DIRECTORY, Mode::empty())
         .and_then(|workspace| openat(workspace, FOLDER, BELOW, Mode::empty()))
         .and_then(|all| openat(all, agent.as_str(), BELOW, Mode::empty()));
