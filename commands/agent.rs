@@ -13,7 +13,7 @@ use super::settings::{self, Problem, Why};
 use super::words::repeat;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::clock::running::Running;
-use crate::core::id::{AgentName, NameError};
+use crate::core::id::{AgentName, NameError, RunnerName};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
 use crate::core::role::Role;
@@ -116,7 +116,7 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let placeholder = || AgentName::new("placeholder").expect("a name by the rules");
     let workspace = folder.map_or_else(PathBuf::new, PathBuf::from);
     let mut spec = AgentSpec::new(name.clone().unwrap_or_else(placeholder), runtime, workspace);
-    let problems = problems(&mut spec, pairs, None).await;
+    let problems = problems(&mut spec, pairs, None, &machines(desk)).await;
     mistakes.extend(problems.iter().map(|problem| tell(voice, problem)));
     match name {
         Some(name) if mistakes.is_empty() => {
@@ -158,6 +158,11 @@ pub(super) async fn edit(desk: &Desk<'_>, call: &Call) -> Done {
     try_edit(desk, call, voice).await
 }
 
+/// Returns the machines that have joined.
+fn machines(desk: &Desk<'_>) -> Vec<RunnerName> {
+    desk.fleet.runners().unwrap_or_default().into_iter().map(|machine| machine.name).collect()
+}
+
 /// Makes one attempt to edit an agent. It is refused if the agent was changed meanwhile.
 async fn try_edit(desk: &Desk<'_>, call: &Call, voice: Voice<'_>) -> Done {
     let view = desk.view(call)?;
@@ -165,7 +170,7 @@ async fn try_edit(desk: &Desk<'_>, call: &Call, voice: Voice<'_>) -> Done {
         return Err(Refusal::Removed { agent: view.name }.into());
     };
     let mut changed = spec.clone();
-    let problems = problems(&mut changed, &call.rest, Some(&spec)).await;
+    let problems = problems(&mut changed, &call.rest, Some(&spec), &machines(desk)).await;
     if !problems.is_empty() {
         let mistakes = problems.iter().map(|problem| tell(voice, problem)).collect();
         return Err(refused(voice, view.name.as_str(), mistakes));
@@ -177,7 +182,12 @@ async fn try_edit(desk: &Desk<'_>, call: &Call, voice: Voice<'_>) -> Done {
 
 /// Applies `key=value` settings to an agent's configuration and returns all problems. The folder on disk is checked
 /// only if it differs from that in `before`, the present configuration.
-async fn problems(spec: &mut AgentSpec, pairs: &[String], before: Option<&AgentSpec>) -> Vec<Problem> {
+async fn problems(
+    spec: &mut AgentSpec,
+    pairs: &[String],
+    before: Option<&AgentSpec>,
+    machines: &[RunnerName],
+) -> Vec<Problem> {
     let mut problems = settings::apply(spec, pairs);
     let told = |problems: &[Problem], what: &str| problems.iter().any(|problem| problem.what == what);
     for problem in settings::check(spec) {
@@ -185,7 +195,11 @@ async fn problems(spec: &mut AgentSpec, pairs: &[String], before: Option<&AgentS
             problems.push(problem);
         }
     }
-    let other = before.is_none_or(|before| before.workspace != spec.workspace);
+    let moved = before.is_none_or(|before| before.runner != spec.runner);
+    if moved && spec.runner.as_ref().is_some_and(|runner| !machines.contains(runner)) {
+        problems.push(Problem { what: "runner".to_owned(), why: Why::NoMachine });
+    }
+    let other = moved || before.is_none_or(|before| before.workspace != spec.workspace);
     // A folder of another machine is looked at there, once it is used.
     if other && spec.runner.is_none() && !told(&problems, "workspace") {
         let is_folder =
@@ -224,6 +238,7 @@ fn tell(voice: Voice<'_>, problem: &Problem) -> Mistake {
         Why::NeedsCommand => ("cmd-setting-needs-command", ""),
         Why::Placeholder => ("cmd-setting-placeholder", ""),
         Why::NeedsOwnHome => ("cmd-setting-needs-own-home", ""),
+        Why::NoMachine => ("cmd-setting-no-machine", ""),
     };
     let line = voice.text(id, &[("key", problem.what.as_str().into()), ("more", more.into())]);
     Mistake { key: problem.what.clone(), line }

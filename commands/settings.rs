@@ -99,6 +99,8 @@ pub(super) enum Why {
     Placeholder,
     /// The setting `credentials` contains a file, which needs a HOME of the agent's own.
     NeedsOwnHome,
+    /// No machine of this name has joined.
+    NoMachine,
 }
 
 /// Applies `key=value` settings to an agent's configuration and returns all problems. Valid settings are applied even

@@ -402,6 +402,7 @@ mod tests {
             live,
             hold: None,
             closed: false,
+            runner: None,
         }
     }
 

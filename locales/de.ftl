@@ -691,16 +691,17 @@ notice-went-on = Wieder da nach { $duration }; { $sessions ->
 } weiter.
 notice-runner-away = 🚨 Der Prozess, in dem die Agenten laufen (`herder runner`), antwortet nicht. Was er ausführt, läuft vielleicht weiter; Neues beginnt nicht. `herder runner status` und sein Protokoll sagen mehr.
 notice-runner-back = ▶️ Der Prozess, in dem die Agenten laufen, ist nach { $duration } wieder da.
-notice-machine-away = 🚨 Rechner { $runner } antwortet nicht. Was er ausführt, läuft dort eine Weile weiter; Neues beginnt dort nicht. `herder runner status` und das Protokoll auf { $runner } sagen mehr.
+notice-machine-away = 🚨 Rechner { $runner } antwortet nicht. Seine Sitzungen laufen dort eine Weile weiter (`unattended`); Neues beginnt dort nicht. `herder runner status` und das Protokoll auf { $runner } sagen mehr.
 notice-machine-back = ▶️ Rechner { $runner } ist nach { $duration } wieder da.
-notice-machine-joined = 🔗 Rechner { $runner } ist dabei und kann Agenten ausführen: `agent add <Name> <Laufzeit> <Ordner> runner={ $runner }`.
+notice-machine-joined = ▶️ Rechner { $runner } ist dabei und kann Agenten ausführen: `agent add <Name> <Laufzeit> <Ordner> runner={ $runner }`.
 notice-machine-drained = Auf Rechner { $runner } beginnt keine Sitzung mehr. { $sessions ->
     [0] Dort läuft keine.
     [one] Eine läuft weiter.
    *[other] { $sessions } laufen weiter.
 }
 notice-machine-opened = Auf Rechner { $runner } beginnen wieder Sitzungen.
-notice-machine-removed = Rechner { $runner } gehört nicht mehr dazu: Sein Schlüssel öffnet nichts mehr. Was er ausführt, beendet er selbst; dort beendet es `herder runner stop`.
+notice-machine-removed = Rechner { $runner } gehört nicht mehr dazu, und die Server sollen seinen Schlüssel abweisen. Sitzungen dort enden nach einer Weile von selbst (`unattended`), sofort mit `herder runner stop` auf { $runner }.
+notice-machine-twin = 🚨 Zwei Rechner nennen sich { $runner }: { $first }, der Agenten ausführt, und { $second }, der abgewiesen wird (Kennungen aus `/etc/machine-id`). Gib einem davon einen eigenen Namen: seinen Ordner `data/cluster` beiseitelegen und ihn einladen. Ist { $first } für immer weg, dann `runner remove { $runner }` und { $second } neu einladen.
 notice-too-early = { $nicks }: Als das geschrieben wurde, war ich noch nicht da. Bitte noch einmal sagen.
 notice-collapsed = { $count ->
     [one] … { $count } Zeile in Abwesenheit; `@{ $agent } log`
@@ -1475,6 +1476,7 @@ cmd-setting-folder-silent = { $key }: das Dateisystem dieses Ordners antwortet n
 cmd-setting-needs-command = { $key }: ein Agent mit runtime command braucht einen, z. B. command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }: prompt=arg gehört zu {"{"}prompt{"}"} im Befehl, prompt=stdin zu einem ohne
 cmd-setting-needs-own-home = { $key }: eine Datei gehört in ein eigenes HOME: own_home=true dazu
+cmd-setting-no-machine = { $key }: kein Rechner dieses Namens gehört dazu; `runner list` zeigt sie
 
 ## Discord
 
@@ -1551,6 +1553,11 @@ slash-task-diff = änderungen
 slash-rule = regel
 slash-rule-list = liste
 slash-rule-remove = entfernen
+slash-runner = rechner
+slash-runner-list = liste
+slash-runner-drain = leeren
+slash-runner-open = öffnen
+slash-runner-remove = entfernen
 slash-ack = gesehen
 slash-mark = bewerten
 slash-about-agent = welche Agenten es gibt und wie sie eingestellt sind
@@ -1598,6 +1605,8 @@ option-chart = grafik
 option-about-chart = und der Verlauf als Bild
 option-code = code
 option-about-code = der Code, der es bestätigt
+option-machine = rechner
+option-about-machine = welcher Rechner
 option-text = text
 option-about-text = was zu tun ist; ohne Angabe: ein Formular für lange Texte
 option-workspace = ordner

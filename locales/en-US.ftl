@@ -742,9 +742,9 @@ notice-went-on = Back after { $duration }; { $sessions ->
 } went on.
 notice-runner-away = 🚨 The process that runs the agents (`herder runner`) does not answer. What it runs may go on; nothing new begins. `herder runner status` and its log say more.
 notice-runner-back = ▶️ The process that runs the agents is back after { $duration }.
-notice-machine-away = 🚨 Machine { $runner } does not answer. What it runs goes on there for a while; nothing begins there. `herder runner status` and the log on { $runner } say more.
+notice-machine-away = 🚨 Machine { $runner } does not answer. Its sessions go on there for a while (`unattended`); nothing new begins there. `herder runner status` and the log on { $runner } say more.
 notice-machine-back = ▶️ Machine { $runner } is back after { $duration }.
-notice-machine-joined = 🔗 Machine { $runner } has joined and can run agents: `agent add <name> <runtime> <folder> runner={ $runner }`.
+notice-machine-joined = ▶️ Machine { $runner } has joined and can run agents: `agent add <name> <runtime> <folder> runner={ $runner }`.
 # $sessions: number of sessions that run there.
 notice-machine-drained = No session begins on machine { $runner } any more. { $sessions ->
     [0] None runs there.
@@ -752,7 +752,9 @@ notice-machine-drained = No session begins on machine { $runner } any more. { $s
    *[other] { $sessions } go on.
 }
 notice-machine-opened = Sessions begin on machine { $runner } again.
-notice-machine-removed = Machine { $runner } is out: its key opens nothing any more. What it runs it ends by itself; end it there with `herder runner stop`.
+notice-machine-removed = Machine { $runner } is removed, and the servers are told to refuse its key. Sessions that run there end by themselves after a while (`unattended`), or at once with `herder runner stop` on { $runner }.
+# $first, $second: ids of the two machines.
+notice-machine-twin = 🚨 Two machines say that they are { $runner }: { $first }, which runs agents, and { $second }, which is refused (ids of `/etc/machine-id`). Give one of them a name of its own: move its `data/cluster` away and invite it. If { $first } is gone for good, `runner remove { $runner }` and invite { $second } again.
 notice-too-early = { $nicks }: I was not here yet when you wrote that. Please say it again.
 notice-collapsed = { $count ->
     [one] … { $count } line while away; `@{ $agent } log`
@@ -1563,6 +1565,7 @@ cmd-setting-folder-silent = { $key }: the file system of that folder does not an
 cmd-setting-needs-command = { $key }: an agent of runtime command needs one, e.g. command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }: prompt=arg goes with {"{"}prompt{"}"} in the command, prompt=stdin without
 cmd-setting-needs-own-home = { $key }: a file is for a HOME of its own: add own_home=true
+cmd-setting-no-machine = { $key }: no machine of this name has joined: `runner list` shows those that have
 
 ## Discord
 
@@ -1643,6 +1646,11 @@ slash-task-diff = diff
 slash-rule = rule
 slash-rule-list = list
 slash-rule-remove = remove
+slash-runner = runner
+slash-runner-list = list
+slash-runner-drain = drain
+slash-runner-open = open
+slash-runner-remove = remove
 slash-ack = ack
 slash-mark = mark
 # Descriptions, at most 100 characters, like all cmd-about-….
@@ -1691,6 +1699,8 @@ option-chart = chart
 option-about-chart = and the course of it as a picture
 option-code = code
 option-about-code = the code that confirms it
+option-machine = machine
+option-about-machine = which machine
 option-text = text
 option-about-text = what to do; left out: a form with room for a long text
 option-workspace = workspace

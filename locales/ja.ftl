@@ -598,15 +598,16 @@ notice-away = { $from }から{ $to }まで離れていました（{ $duration }�
 notice-went-on = { $duration }ぶりに戻りました。{ $sessions }件のセッションが続いていました。
 notice-runner-away = 🚨 エージェントを動かすプロセス（`herder runner`）が応答しません。動作中のものは続いているかもしれませんが、新しいものは始まりません。`herder runner status` とそのログで確かめられます。
 notice-runner-back = ▶️ エージェントを動かすプロセスが{ $duration }ぶりに戻りました。
-notice-machine-away = 🚨 マシン { $runner } が応答しません。動作中のものはしばらくそこで続きますが、新しいものは始まりません。{ $runner } での `herder runner status` とログで確かめられます。
+notice-machine-away = 🚨 マシン { $runner } が応答しません。そこのセッションはしばらく続きますが（`unattended`）、新しいものは始まりません。{ $runner } での `herder runner status` とログで確かめられます。
 notice-machine-back = ▶️ マシン { $runner } が{ $duration }ぶりに戻りました。
-notice-machine-joined = 🔗 マシン { $runner } が加わり、エージェントを動かせます：`agent add <名前> <ランタイム> <フォルダー> runner={ $runner }`
+notice-machine-joined = ▶️ マシン { $runner } が加わり、エージェントを動かせます：`agent add <名前> <ランタイム> <フォルダー> runner={ $runner }`
 notice-machine-drained = マシン { $runner } ではもうセッションが始まりません。{ $sessions ->
     [0] 動作中のものはありません。
    *[other] { $sessions }件は続きます。
 }
 notice-machine-opened = マシン { $runner } で再びセッションが始まります。
-notice-machine-removed = マシン { $runner } を外しました。その鍵はもう使えません。動作中のものは自ら終えます。そこで終えるには `herder runner stop` です。
+notice-machine-removed = マシン { $runner } を外しました。サーバーにもその鍵を拒むよう伝えます。そこのセッションはしばらくすると自ら終わります（`unattended`）。すぐ終えるには { $runner } で `herder runner stop` です。
+notice-machine-twin = 🚨 2 台のマシンが { $runner } を名乗っています：エージェントを動かしている { $first } と、拒まれている { $second }（`/etc/machine-id` の ID）。一方の `data/cluster` をよけて、別の名前で招待してください。{ $first } がもう無いなら、`runner remove { $runner }` のあと { $second } を招待し直してください。
 notice-too-early = { $nicks }: 書かれたとき、まだここにいませんでした。もう一度言ってください。
 notice-collapsed = … 不在の間に{ $count }行。`@{ $agent } log` で読めます
 notice-collapsed-elsewhere = … 不在の間に{ $count }行。`!history` で読めます
@@ -1298,6 +1299,7 @@ cmd-setting-folder-silent = { $key }：そのフォルダーのファイルシ�
 cmd-setting-needs-command = { $key }：runtime command のエージェントには必要。例：command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }：prompt=arg はコマンドに {"{"}prompt{"}"} があるとき、prompt=stdin はないとき
 cmd-setting-needs-own-home = { $key }：ファイルは専用の HOME のためのもの。own_home=true を加えてください
+cmd-setting-no-machine = { $key }：この名前のマシンは加わっていません。`runner list` で確かめられます
 
 ## Discord
 
@@ -1374,6 +1376,11 @@ slash-task-diff = 差分
 slash-rule = ルール
 slash-rule-list = 一覧
 slash-rule-remove = 削除
+slash-runner = マシン
+slash-runner-list = 一覧
+slash-runner-drain = 停止
+slash-runner-open = 再開
+slash-runner-remove = 削除
 slash-ack = 対応
 slash-mark = 評価
 slash-about-agent = エージェントの一覧と設定
@@ -1421,6 +1428,8 @@ option-chart = グラフ
 option-about-chart = 推移を画像でも表示
 option-code = コード
 option-about-code = 確認のコード
+option-machine = マシン
+option-about-machine = どのマシンか
 option-text = 内容
 option-about-text = やること。省くと長い文章の入る入力欄が開く
 option-workspace = フォルダ

@@ -506,7 +506,7 @@ mod tests {
 
     fn view(name: &str, agent: Agent) -> View {
         let name = AgentName::new(name).expect("a name");
-        View { name, agent: Arc::new(agent), live: Live::default(), hold: None, closed: false }
+        View { name, agent: Arc::new(agent), live: Live::default(), hold: None, closed: false, runner: None }
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn made_lines(Made { name, servers, conf }: &Made, folder: &str) -> Vec<String> 
 pub(super) fn invite(global: &Global, name: &str) -> ExitCode {
     let invited = RunnerName::new(name).map_err(|error| error.to_string()).and_then(|name| {
         let opened = folder::open(&global.data_dir().join(FOLDER)).map_err(|error| error.to_string())?;
-        opened.invite(name.as_str(), now()).map_err(|error| error.to_string())
+        opened.invite(&name, now()).map_err(|error| error.to_string())
     });
     match invited {
         Ok(invitation) => {
@@ -75,6 +75,15 @@ pub(super) fn invite(global: &Global, name: &str) -> ExitCode {
 
 /// Joins the bot that has made an invitation.
 pub(super) fn join(global: &Global, invitation: &str) -> ExitCode {
+    let mut typed = String::new();
+    if invitation == "-"
+        && let Err(error) = std::io::stdin().read_line(&mut typed)
+    {
+        return failed(format_args!("the invitation cannot be read: {error}"));
+    }
+    // The whole line that was printed is good as well.
+    let words = if invitation == "-" { typed.as_str() } else { invitation };
+    let invitation = words.split_whitespace().next_back().unwrap_or_default();
     let invitation = match Invitation::parse(invitation) {
         Ok(invitation) => invitation,
         Err(error) => return failed(error),

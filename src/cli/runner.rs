@@ -43,14 +43,14 @@ pub(super) enum Runner {
     },
     /// Join the bot that has invited this machine
     Join {
-        /// The line that `herder runner invite` has printed
+        /// The word that begins with hrj_ in what `herder runner invite` has printed; -: it is read from standard input
         invitation: String,
     },
     /// Its sessions, without the bot
     Status,
-    /// End its sessions, then itself; a bot that runs starts another one
+    /// End its sessions, then itself; a bot on this machine starts another one
     Stop,
-    /// End its sessions, then itself; the bot starts it again, as the program that is installed now
+    /// End its sessions, then itself; the bot or the service starts it again, as the program that is installed now
     Restart {
         /// Wait until neither a session nor a job on a clone runs
         #[arg(long)]

@@ -21,8 +21,9 @@ use super::net::Uplink;
 use super::permits;
 use super::runner_folder::RunnerFolder;
 
-/// Interval of pings. A server that does not answer two of them is left.
-const PING: Duration = Duration::from_millis(700);
+/// Interval of pings. A server that does not answer two of them is left at the third: 3 s, in which a slow link must have
+/// passed on everything that [`super::net`] lets be on its way.
+pub(super) const PING: Duration = Duration::from_millis(1500);
 
 /// Maximum time for a connection to be made, TLS included.
 const CONNECT: Duration = Duration::from_secs(1);

@@ -6,8 +6,12 @@
 //! | `operator.nk`, `account.nk` | seeds that sign accounts and users |
 //! | `account.jwt` | the account's JWT with all revocations |
 //! | `bot.creds`, `system.creds` | JWT and seed of the bot's user and of the system account's |
+//! | `messages.nk` | seed that signs the bot's messages to runners |
 //! | `ca.pem`, `ca.key` | the CA that runners trust, alone |
 //! | `server.pem`, `server.key`, `nats-server.conf` | for the server |
+//!
+//! The bot has two keys, because its user signs every text that a server sends it when it connects (the nonce): a server
+//! could have messages signed that way. The key of messages is never given to the NATS client.
 
 use std::fmt;
 use std::fs;
@@ -37,6 +41,7 @@ const ACCOUNT: &str = "account.nk";
 pub(super) const ACCOUNT_JWT: &str = "account.jwt";
 const SYSTEM: &str = "system.creds";
 const BOT: &str = "bot.creds";
+const MESSAGES: &str = "messages.nk";
 pub(super) const CA: &str = "ca.pem";
 const CA_KEY: &str = "ca.key";
 const SERVER: &str = "server.pem";
@@ -46,9 +51,6 @@ const CONF: &str = "nats-server.conf";
 /// Interval of the server's pings. A client takes a ping for a yes to its credentials, so that the first one must not
 /// come while the server still looks for an account (2 s).
 const PING: &str = "10s";
-
-/// Tag of the bot's user.
-const BOT_TAG: &str = "bot";
 
 /// The reason why no cluster can be made.
 #[derive(Debug, thiserror::Error)]
@@ -154,6 +156,7 @@ pub struct Folder {
     operator: KeyPair,
     account: KeyPair,
     bot: Credentials,
+    messages: KeyPair,
     system: Credentials,
 }
 
@@ -198,10 +201,11 @@ pub fn init(folder: &Path, hosts: &[String], port: u16, now: Timestamp) -> Resul
     let path = absolute.to_str().ok_or_else(|| InitError::Path { folder: folder.to_owned() })?;
 
     let name = draw_name()?;
-    let [operator, system_account, account, system, bot] = [
+    let [operator, system_account, account, system, bot, messages] = [
         keys::draw(KeyPairType::Operator)?,
         keys::draw(KeyPairType::Account)?,
         keys::draw(KeyPairType::Account)?,
+        keys::draw(KeyPairType::User)?,
         keys::draw(KeyPairType::User)?,
         keys::draw(KeyPairType::User)?,
     ];
@@ -209,9 +213,9 @@ pub fn init(folder: &Path, hosts: &[String], port: u16, now: Timestamp) -> Resul
     let operator_jwt = keys::operator_jwt(&operator, "herder", &system_account.public_key(), now)?;
     let system_jwt = keys::account_jwt(&operator, &system_account.public_key(), "system", &state)?;
     let account_jwt = keys::account_jwt(&operator, &account.public_key(), &name, &state)?;
-    let creds = |account: &KeyPair, key: &KeyPair, name: &str, permits| {
-        let (public, tags) = (key.public_key(), [name.to_owned()]);
-        let user = NewUser { name, key: &public, permits: &permits, expires: None, tags: &tags };
+    let creds = |account: &KeyPair, key: &KeyPair, name: &str, tags: &[String], permits| {
+        let public = key.public_key();
+        let user = NewUser { name, key: &public, permits: &permits, expires: None, tags };
         let jwt = keys::user_jwt(account, &user, now)?;
         Ok::<_, KeyError>(keys::creds_text(&jwt, &seed(key)?))
     };
@@ -225,8 +229,9 @@ pub fn init(folder: &Path, hosts: &[String], port: u16, now: Timestamp) -> Resul
         (OPERATOR, seed(&operator)?),
         (ACCOUNT, seed(&account)?),
         (ACCOUNT_JWT, account_jwt),
-        (SYSTEM, creds(&system_account, &system, "system", permits::of_system())?),
-        (BOT, creds(&account, &bot, BOT_TAG, Subjects::new(&name).of_bot())?),
+        (SYSTEM, creds(&system_account, &system, "system", &["system".to_owned()], permits::of_system())?),
+        (BOT, creds(&account, &bot, "bot", &[messages_tag(&messages)], Subjects::new(&name).of_bot())?),
+        (MESSAGES, seed(&messages)?),
         (CA, ca),
         (CA_KEY, ca_key),
         (SERVER, server),
@@ -253,8 +258,12 @@ pub fn open(folder: &Path) -> Result<Folder, OpenError> {
     let account = reader.key(ACCOUNT, KeyPairType::Account)?;
     let bot = reader.creds(BOT)?;
     // The bot's JWT has no expiry: any time will do.
-    keys::verify_user(&bot.jwt, &account.public_key(), Timestamp::UNIX_EPOCH)
+    let user = keys::verify_user(&bot.jwt, &account.public_key(), Timestamp::UNIX_EPOCH)
         .map_err(|why| reader.broken(BOT, format!("{why} ({ACCOUNT} is another one)")))?;
+    let messages = reader.key(MESSAGES, KeyPairType::User)?;
+    if !user.tags.contains(&messages_tag(&messages)) {
+        return Err(reader.broken(MESSAGES, format!("it is not the key that {BOT} names")));
+    }
     let folder = Folder {
         path: folder.to_owned(),
         name: about.name,
@@ -263,6 +272,7 @@ pub fn open(folder: &Path) -> Result<Folder, OpenError> {
         operator,
         account,
         bot,
+        messages,
         system: reader.creds(SYSTEM)?,
     };
     folder.account_state()?;
@@ -306,10 +316,16 @@ impl Folder {
         &self.ca
     }
 
-    /// Returns the JWT and the key of the bot's user. It signs messages to runners as well.
+    /// Returns the JWT and the key of the bot's user, by which it connects and signs nothing else.
     #[must_use]
     pub fn bot(&self) -> &Credentials {
         &self.bot
+    }
+
+    /// Returns the key that signs the bot's messages, and that runners pin.
+    #[must_use]
+    pub fn messages(&self) -> &KeyPair {
+        &self.messages
     }
 
     /// Returns the JWT and the key of the system account's user.
@@ -411,6 +427,11 @@ pub(super) fn seed(key: &KeyPair) -> Result<String, KeyError> {
     key.seed().map_err(KeyError::Unfit)
 }
 
+/// Returns the tag of the bot's user, by which its JWT names the key of messages.
+fn messages_tag(messages: &KeyPair) -> String {
+    format!("messages:{}", messages.public_key())
+}
+
 fn draw_name() -> Result<String, KeyError> {
     let mut bytes = [0; 4];
     getrandom::fill(&mut bytes).map_err(KeyError::NoRandom)?;
@@ -454,7 +475,6 @@ system_account: {system}
 resolver {{
   type: full
   dir: "{folder}/jwt"
-  allow_delete: true
   interval: "2m"
 }}
 resolver_preload {{
@@ -486,8 +506,13 @@ mod tests {
         assert_eq!(read.servers(), ["tls://box1.example.org:4222", "tls://[::1]:4222"]);
         assert_eq!(read.name().len(), 8);
         let shown = format!("{read:?}");
-        for secret in [seed(&read.operator), seed(&read.account), seed(&read.bot.key), seed(&read.system.key)]
-        {
+        for secret in [
+            seed(&read.operator),
+            seed(&read.account),
+            seed(&read.bot.key),
+            seed(&read.system.key),
+            seed(&read.messages),
+        ] {
             assert!(!shown.contains(&secret.unwrap()));
         }
     }
@@ -498,7 +523,7 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&folder), 0o700);
         let files: Vec<_> = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
-        assert_eq!(files.len(), 11);
+        assert_eq!(files.len(), 12);
         for file in files {
             assert_eq!(mode(&file), 0o600, "{}", file.display());
         }
@@ -541,7 +566,7 @@ mod tests {
     fn each_missing_file_is_named() {
         let absent = open(Path::new("/nonexistent/cluster")).unwrap_err().to_string();
         assert_eq!(absent, "/nonexistent/cluster is not there; run herder cluster init");
-        for name in [CLUSTER, OPERATOR, ACCOUNT, ACCOUNT_JWT, SYSTEM, BOT, CA] {
+        for name in [CLUSTER, OPERATOR, ACCOUNT, ACCOUNT_JWT, SYSTEM, BOT, MESSAGES, CA] {
             let (_data, folder) = made();
             fs::remove_file(folder.join(name)).unwrap();
             let error = open(&folder).unwrap_err();
@@ -556,7 +581,7 @@ mod tests {
 
     #[test]
     fn a_file_of_another_bot_is_refused() {
-        for name in [ACCOUNT, BOT, ACCOUNT_JWT, OPERATOR] {
+        for name in [ACCOUNT, BOT, MESSAGES, ACCOUNT_JWT, OPERATOR] {
             let ((_a, folder), (_b, other)) = (made(), made());
             fs::copy(other.join(name), folder.join(name)).unwrap();
             assert!(matches!(open(&folder), Err(OpenError::Broken { .. })), "{name}");

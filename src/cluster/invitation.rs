@@ -1,6 +1,9 @@
 //! The invitation of a runner: one line of text with everything that a new machine needs to ask the bot for admission.
 //!
 //! It is valid for ten minutes, which the server checks, and once, which the bot checks.
+//!
+//! There are two seeds in it. The one of its user signs every text that a server sends when the machine connects, so that
+//! another one proves the request to join; the JWT names its public key, and the bot keeps nothing about invitations.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,14 +11,14 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
-use nkeys::KeyPairType;
+use nkeys::{KeyPair, KeyPairType};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::client;
 use super::folder::{Folder, seed};
 use super::keys::{self, Credentials, KeyError, NewUser};
-use super::permits::{NameError, check_name};
+use crate::core::id::RunnerName;
 
 /// Version of the token.
 const VERSION: u64 = 1;
@@ -23,15 +26,15 @@ const VERSION: u64 = 1;
 /// Beginning of the token.
 const PREFIX: &str = "hrj_";
 
+/// Beginning of the tag that names the key of proofs.
+const PROOF: &str = "proof:";
+
 /// Validity of an invitation.
 pub const VALID_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// The reason why nobody can be invited.
 #[derive(Debug, thiserror::Error)]
 pub enum InviteError {
-    /// The runner cannot have this name.
-    #[error("{0}")]
-    Name(#[from] NameError),
     /// No key can be made.
     #[error("{0}")]
     Key(#[from] KeyError),
@@ -74,12 +77,14 @@ pub struct Invitation {
     pub servers: Vec<String>,
     /// Certificate of the bot's CA as PEM.
     pub ca: String,
-    /// Public key of the bot's user.
+    /// Public key of the bot's messages, which the machine pins.
     pub bot_key: String,
     /// Name of the runner.
-    pub runner: String,
+    pub runner: RunnerName,
     /// JWT and key of the invitation's own user.
     pub credentials: Credentials,
+    /// The key that proves a request to join.
+    pub proof: KeyPair,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -89,9 +94,10 @@ struct Token {
     servers: Vec<String>,
     ca: String,
     bot_key: String,
-    runner: String,
+    runner: RunnerName,
     jwt: String,
     seed: String,
+    proof: String,
 }
 
 impl fmt::Debug for Invitation {
@@ -105,27 +111,27 @@ impl Folder {
     /// Invites a runner, and returns the token.
     ///
     /// # Errors
-    /// The runner cannot have this name, or the system gives no random bytes.
-    pub fn invite(&self, runner: &str, now: Timestamp) -> Result<String, InviteError> {
-        check_name(runner)?;
-        let key = keys::draw(KeyPairType::User)?;
+    /// The system gives no random bytes, or the clock is out of range.
+    pub fn invite(&self, runner: &RunnerName, now: Timestamp) -> Result<String, InviteError> {
+        let (key, proof) = (keys::draw(KeyPairType::User)?, keys::draw(KeyPairType::User)?);
         let expires = now.checked_add(VALID_FOR).map_err(|_| InviteError::Clock)?;
         let user = NewUser {
             name: &format!("invitation of {runner}"),
             key: &key.public_key(),
             permits: &self.subjects().of_invitation(),
             expires: Some(expires),
-            tags: &[tag(runner)],
+            tags: &[tag(runner), format!("{PROOF}{}", proof.public_key())],
         };
         let token = Token {
             v: VERSION,
             bot: self.name().to_owned(),
             servers: self.servers().to_vec(),
             ca: self.ca().to_owned(),
-            bot_key: self.bot().key.public_key(),
-            runner: runner.to_owned(),
+            bot_key: self.messages().public_key(),
+            runner: runner.clone(),
             jwt: keys::user_jwt(self.account(), &user, now)?,
             seed: seed(&key)?,
+            proof: seed(&proof)?,
         };
         Ok(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(serde_json::json!(token).to_string())))
     }
@@ -151,7 +157,6 @@ impl Invitation {
         }
         let broken = |why: &dyn fmt::Display| TokenError::Broken(why.to_string());
         let token: Token = serde_json::from_value(json).map_err(|why| broken(&why))?;
-        check_name(&token.runner).map_err(|why| broken(&why))?;
         client::addresses(&token.servers).map_err(|why| broken(&why))?;
         client::roots(&token.ca).map_err(|why| broken(&why))?;
         if !keys::is_user_key(&token.bot_key) {
@@ -159,6 +164,9 @@ impl Invitation {
         }
         let credentials =
             keys::parse_creds(&keys::creds_text(&token.jwt, &token.seed)).map_err(|why| broken(&why))?;
+        let Some(proof) = keys::from_seed(&token.proof, KeyPairType::User) else {
+            return Err(broken(&"its second seed is none"));
+        };
         Ok(Self {
             bot: token.bot,
             servers: token.servers,
@@ -166,13 +174,20 @@ impl Invitation {
             bot_key: token.bot_key,
             runner: token.runner,
             credentials,
+            proof,
         })
     }
 }
 
 /// Returns the tag of an invitation's user.
-pub(super) fn tag(runner: &str) -> String {
+pub(super) fn tag(runner: &RunnerName) -> String {
     format!("invitation:{runner}")
+}
+
+/// Returns the public key that proves requests with an invitation of these tags.
+pub(super) fn prover(tags: &[String]) -> Option<KeyPair> {
+    let key = tags.iter().find_map(|tag| tag.strip_prefix(PROOF))?;
+    keys::public_key(key, KeyPairType::User)
 }
 
 /// Decodes base64. If only its end is incomplete, the text was cut off.
@@ -195,7 +210,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let path = data.path().join(FOLDER);
         folder::init(&path, &["box1".to_owned()], 4222, Timestamp::UNIX_EPOCH).unwrap();
-        folder::open(&path).unwrap().invite("box4", Timestamp::UNIX_EPOCH).unwrap()
+        folder::open(&path).unwrap().invite(&RunnerName::new("box4").unwrap(), Timestamp::UNIX_EPOCH).unwrap()
     }
 
     #[test]
@@ -207,8 +222,9 @@ mod tests {
         assert_eq!((read.runner.as_str(), read.servers.len(), read.bot.len()), ("box4", 1, 8));
         let wrapped = format!("  {}\n{}\r\n", &token[..100], &token[100..]);
         assert!(Invitation::parse(&wrapped).is_ok());
-        let seed = read.credentials.key.seed().unwrap();
-        assert!(!format!("{read:?}").contains(&seed));
+        for seed in [read.credentials.key.seed(), read.proof.seed()] {
+            assert!(!format!("{read:?}").contains(&seed.unwrap()));
+        }
     }
 
     #[test]
@@ -233,8 +249,9 @@ mod tests {
         let token = token();
         let json = URL_SAFE_NO_PAD.decode(&token[PREFIX.len()..]).unwrap();
         let json: Value = serde_json::from_slice(&json).unwrap();
-        let fields =
-            ["bot_key", "ca", "jwt", "seed", "runner"].map(|name| (name, Value::from("x.y"))).into_iter();
+        let fields = ["bot_key", "ca", "jwt", "seed", "proof", "runner"]
+            .map(|name| (name, Value::from("x.y")))
+            .into_iter();
         for (name, value) in fields.chain([("servers", serde_json::json!(["nats://box1:4222"]))]) {
             let mut changed = json.clone();
             changed[name] = value;
@@ -244,16 +261,11 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_none_is_not_invited() {
-        let data = tempfile::tempdir().unwrap();
-        let path = data.path().join(FOLDER);
-        folder::init(&path, &["box1".to_owned()], 4222, Timestamp::UNIX_EPOCH).unwrap();
-        let folder = folder::open(&path).unwrap();
-        for name in ["bot", "*", "a.b", ""] {
-            assert!(
-                matches!(folder.invite(name, Timestamp::UNIX_EPOCH), Err(InviteError::Name(_))),
-                "{name}"
-            );
-        }
+    fn the_jwt_names_the_key_of_proofs() {
+        let read = Invitation::parse(&token()).unwrap();
+        let user = keys::read_user(&read.credentials.jwt).unwrap();
+        assert_eq!(prover(&user.tags).unwrap().public_key(), read.proof.public_key());
+        assert_ne!(read.proof.public_key(), user.key);
+        assert!(prover(&["proof:x".to_owned()]).is_none());
     }
 }

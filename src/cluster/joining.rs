@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!  new machine: key made here ── request: name, public key, invitation, two proofs ──► bot
-//!                             ◄─ answer: JWT of the runner, signed by the bot's key ──
+//!                             ◄─ answer: JWT of the runner, signed by its key ──
 //! ```
 //!
-//! The bot writes its roster before it sends the answer.
+//! The bot writes its roster before it sends the answer. No proof and no answer is signed by a key with which somebody
+//! connects, but for the runner's own: servers have those sign texts of their choice.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,9 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use super::client::{self, LinkError, Login};
 use super::folder::Folder;
-use super::invitation::{Invitation, tag};
+use super::invitation::{Invitation, prover, tag};
 use super::keys::{self, Credentials, JwtError, KeyError, NewUser};
-use super::permits::{self, NameError, Subjects, check_name};
+use super::permits::{self, Subjects};
+use crate::core::id::{RunnerName, RunnerNameError};
 
 /// Version of request and answer.
 const VERSION: u64 = 1;
@@ -40,7 +42,7 @@ pub enum JoinError {
     #[error(
         "the server refuses the invitation: it is valid for ten minutes; run herder runner invite {0} again on the bot's machine"
     )]
-    Expired(String),
+    Expired(RunnerName),
     /// The key has no seed.
     #[error("{0}")]
     Key(#[from] KeyError),
@@ -86,7 +88,7 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
     /// Name of the runner.
-    pub runner: String,
+    pub runner: RunnerName,
     /// Public key of the runner.
     pub key: String,
     /// Public key of the invitation, which is used from now on.
@@ -103,13 +105,13 @@ enum Refusal {
     )]
     Version(u64),
     #[error("{0}")]
-    Name(#[from] NameError),
+    Name(#[from] RunnerNameError),
     #[error("the invitation has expired; run herder runner invite {0} again")]
-    Expired(String),
+    Expired(RunnerName),
     #[error("the invitation is not one of this bot: {0}")]
     Invitation(JwtError),
     #[error("the invitation is not one for a runner called {0}")]
-    OtherName(String),
+    OtherName(RunnerName),
     #[error("the runner's key is none, or somebody else has it")]
     Key,
     #[error("the request was not signed by the invitation")]
@@ -117,7 +119,7 @@ enum Refusal {
     #[error(
         "the invitation was used already; run herder runner invite {0} again, and remove the runner if you do not know who used it"
     )]
-    Used(String),
+    Used(RunnerName),
     #[error("the bot cannot sign: {0}")]
     Sign(#[from] KeyError),
 }
@@ -128,9 +130,10 @@ struct JoinRequest {
     runner: String,
     key: String,
     invitation: String,
-    /// Signature by the invitation's key.
+    /// Signature by the invitation's key of proofs.
     proof: String,
-    /// Signature by the runner's own key: nobody joins with the key of somebody else.
+    /// Signature by the runner's own key. It only keeps mistakes out, since a server can have a runner sign such a text;
+    /// the bot itself knows the keys of its runners.
     key_proof: String,
 }
 
@@ -189,11 +192,12 @@ pub(super) fn login(invitation: &Invitation) -> Login<'_> {
     }
 }
 
-/// Decides about a request to join. `is_used` returns true for the public key of an invitation that was used.
+/// Decides about a request to join. `is_used` returns true for the public key of an invitation that was used, and for that
+/// of a runner on the roster.
 #[must_use]
 pub fn answer(folder: &Folder, request: &[u8], now: Timestamp, is_used: impl Fn(&str) -> bool) -> Answer {
     let decided = admit(folder, request, now, is_used).and_then(|(admitted, jwt)| {
-        let sig = keys::sign(&folder.bot().key, &jwt)?;
+        let sig = keys::sign(folder.messages(), jwt.as_bytes())?;
         Ok((admitted, JoinAnswer { v: VERSION, jwt: Some(jwt), sig: Some(sig), refused: None }))
     });
     let (admitted, answer) = match decided {
@@ -219,7 +223,7 @@ fn admit(
     }
     let JoinRequest { runner, key, invitation, proof, key_proof, .. } =
         serde_json::from_slice(request).map_err(unreadable)?;
-    check_name(&runner)?;
+    let runner = RunnerName::new(&runner)?;
     let invited = keys::verify_user(&invitation, &folder.account_key(), now).map_err(|why| match why {
         JwtError::Expired => Refusal::Expired(runner.clone()),
         other => Refusal::Invitation(other),
@@ -229,19 +233,22 @@ fn admit(
         return Err(Refusal::OtherName(runner));
     }
     let text = proven(&runner, &key);
-    if !keys::is_signed(&invited.key, &text, &proof) {
+    if !prover(&invited.tags).is_some_and(|prover| keys::is_signed(&prover, text.as_bytes(), &proof)) {
         return Err(Refusal::Proof);
     }
-    if key == invited.key || !keys::is_signed(&key, &text, &key_proof) {
+    let own = keys::public_key(&key, KeyPairType::User);
+    let is_own = own.is_some_and(|own| keys::is_signed(&own, text.as_bytes(), &key_proof));
+    let others = [&invited.key, &folder.bot().key.public_key(), &folder.messages().public_key()];
+    if !is_own || others.contains(&&key) || is_used(&key) {
         return Err(Refusal::Key);
     }
     if is_used(&invited.key) {
         return Err(Refusal::Used(runner));
     }
     let user = NewUser {
-        name: &runner,
+        name: runner.as_str(),
         key: &key,
-        permits: &folder.subjects().of_runner(&runner),
+        permits: &folder.subjects().of_runner(runner.as_str()),
         expires: None,
         tags: &[format!("runner:{runner}")],
     };
@@ -253,17 +260,17 @@ fn request(invitation: &Invitation, key: &KeyPair) -> Result<String, KeyError> {
     let text = proven(&invitation.runner, &key.public_key());
     let request = JoinRequest {
         v: VERSION,
-        runner: invitation.runner.clone(),
+        runner: invitation.runner.to_string(),
         key: key.public_key(),
         invitation: invitation.credentials.jwt.clone(),
-        proof: keys::sign(&invitation.credentials.key, &text)?,
-        key_proof: keys::sign(key, &text)?,
+        proof: keys::sign(&invitation.proof, text.as_bytes())?,
+        key_proof: keys::sign(key, text.as_bytes())?,
     };
     Ok(serde_json::json!(request).to_string())
 }
 
 /// Returns the text that both proofs of a request sign.
-fn proven(runner: &str, key: &str) -> String {
+fn proven(runner: &RunnerName, key: &str) -> String {
     format!("{runner}\n{key}")
 }
 
@@ -279,11 +286,12 @@ fn admission(invitation: &Invitation, key: &KeyPair, answer: &[u8]) -> Result<St
         JoinAnswer { jwt: Some(jwt), sig: Some(sig), .. } => (jwt, sig),
         JoinAnswer { .. } => return Err(broken(&"it is neither yes nor no")),
     };
-    if !keys::is_signed(&invitation.bot_key, &jwt, &sig) {
+    let bot = keys::public_key(&invitation.bot_key, KeyPairType::User);
+    if !bot.is_some_and(|bot| keys::is_signed(&bot, jwt.as_bytes(), &sig)) {
         return Err(JoinError::Forged("its signature does not fit"));
     }
     let user = keys::read_user(&jwt).map_err(|why| broken(&why))?;
-    if user.key != key.public_key() || user.name != invitation.runner {
+    if user.key != key.public_key() || user.name != invitation.runner.as_str() {
         return Err(JoinError::Forged("it is for another runner"));
     }
     Ok(jwt)

@@ -18,7 +18,11 @@ fn bot() -> (tempfile::TempDir, Folder) {
 }
 
 fn invited(folder: &Folder) -> Invitation {
-    Invitation::parse(&folder.invite("box4", at(0)).unwrap()).unwrap()
+    Invitation::parse(&folder.invite(&box4(), at(0)).unwrap()).unwrap()
+}
+
+fn box4() -> RunnerName {
+    RunnerName::new("box4").unwrap()
 }
 
 fn refusal(answer: &Answer) -> String {
@@ -35,7 +39,7 @@ fn an_invited_machine_is_admitted() {
     let request = request(&invitation, &key).unwrap();
     let answer = answer(&folder, request.as_bytes(), at(599), |_| false);
     let expected = Admitted {
-        runner: "box4".to_owned(),
+        runner: box4(),
         key: key.public_key(),
         invitation: invitation.credentials.key.public_key(),
     };
@@ -64,17 +68,21 @@ fn a_request_that_was_changed_is_refused() {
     let (_data, folder) = bot();
     let (invitation, key, other) = (invited(&folder), new_key().unwrap(), new_key().unwrap());
     let good: Value = serde_json::from_str(&request(&invitation, &key).unwrap()).unwrap();
-    let text = proven("box4", &other.public_key());
-    let by_other = keys::sign(&other, &text).unwrap();
-    let by_invitation = keys::sign(&invitation.credentials.key, &text).unwrap();
+    let signed = |by: &KeyPair, text: String| keys::sign(by, text.as_bytes()).unwrap();
+    let text = proven(&box4(), &other.public_key());
+    let (by_other, by_invitation) = (signed(&other, text.clone()), signed(&invitation.proof, text));
+    // A server has the user of an invitation sign a text like this one.
+    let by_user = signed(&invitation.credentials.key, proven(&box4(), &key.public_key()));
     let bot_key = folder.bot().key.public_key();
-    let for_bot = keys::sign(&invitation.credentials.key, &proven("box4", &bot_key)).unwrap();
+    let for_bot = signed(&invitation.proof, proven(&box4(), &bot_key));
     let cases = [
         (json!({ "v": 2 }), "the request has version 2"),
-        (json!({ "runner": "Box" }), "\"Box\" cannot be the name"),
+        (json!({ "runner": "b x" }), "\"b x\" cannot name a runner: use 1 to 30 small letters"),
+        (json!({ "runner": "join" }), "\"join\" cannot name a runner"),
         (json!({ "runner": "box5" }), "the invitation is not one for a runner called box5"),
         (json!({ "key": other.public_key() }), "the request was not signed by the invitation"),
         (json!({ "proof": by_other }), "the request was not signed by the invitation"),
+        (json!({ "proof": by_user }), "the request was not signed by the invitation"),
         (json!({ "key": other.public_key(), "proof": by_invitation }), "the runner's key is none"),
         (json!({ "key": bot_key, "proof": for_bot }), "the runner's key is none"),
         (json!({ "key_proof": "" }), "the runner's key is none"),
@@ -106,6 +114,16 @@ fn the_invitation_of_another_bot_is_refused() {
 }
 
 #[test]
+fn the_key_of_a_runner_on_the_roster_joins_under_no_other_name() {
+    let (_data, folder) = bot();
+    let (invitation, key) = (invited(&folder), new_key().unwrap());
+    let request = request(&invitation, &key).unwrap();
+    let known = key.public_key();
+    let refused = refusal(&answer(&folder, request.as_bytes(), at(1), |it| it == known));
+    assert!(refused.starts_with("the runner's key is none, or somebody else has it"), "{refused}");
+}
+
+#[test]
 fn the_invitations_own_key_is_not_a_runners() {
     let (_data, folder) = bot();
     let invitation = invited(&folder);
@@ -120,12 +138,14 @@ fn an_answer_of_somebody_else_is_refused() {
     let (invitation, key) = (invited(&folder), new_key().unwrap());
     let good = answer(&folder, request(&invitation, &key).unwrap().as_bytes(), at(1), |_| false);
 
-    // Another bot's signature below the same JWT.
-    let mut forged: Value = serde_json::from_slice(&good.bytes).unwrap();
-    let jwt = forged["jwt"].as_str().unwrap().to_owned();
-    forged["sig"] = keys::sign(&other.bot().key, &jwt).unwrap().into();
+    // Another bot's signature below the same JWT, and one that a server has got from the bot's user.
     let refused = |answer: &Value| admission(&invitation, &key, answer.to_string().as_bytes()).unwrap_err();
-    assert!(matches!(refused(&forged), JoinError::Forged(_)));
+    for signer in [other.messages(), &folder.bot().key] {
+        let mut forged: Value = serde_json::from_slice(&good.bytes).unwrap();
+        let jwt = forged["jwt"].as_str().unwrap().to_owned();
+        forged["sig"] = keys::sign(signer, jwt.as_bytes()).unwrap().into();
+        assert!(matches!(refused(&forged), JoinError::Forged(_)));
+    }
 
     // The bot's answer to another machine.
     let another = invited(&folder);

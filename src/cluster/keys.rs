@@ -159,15 +159,14 @@ pub fn is_user_key(key: &str) -> bool {
 ///
 /// # Errors
 /// The key has no seed.
-pub fn sign(key: &KeyPair, text: &str) -> Result<String, KeyError> {
-    key.sign(text.as_bytes()).map(|signature| URL_SAFE_NO_PAD.encode(signature)).map_err(KeyError::Unfit)
+pub fn sign(key: &KeyPair, text: &[u8]) -> Result<String, KeyError> {
+    key.sign(text).map(|signature| URL_SAFE_NO_PAD.encode(signature)).map_err(KeyError::Unfit)
 }
 
-/// Returns true if a signature in base64 over a text was made by the user with this public key.
+/// Returns true if a signature in base64 over a text was made by this key.
 #[must_use]
-pub fn is_signed(key: &str, text: &str, signature: &str) -> bool {
-    let Some(key) = public_key(key, KeyPairType::User) else { return false };
-    URL_SAFE_NO_PAD.decode(signature).is_ok_and(|signature| key.verify(text.as_bytes(), &signature).is_ok())
+pub fn is_signed(key: &KeyPair, text: &[u8], signature: &str) -> bool {
+    URL_SAFE_NO_PAD.decode(signature).is_ok_and(|signature| key.verify(text, &signature).is_ok())
 }
 
 /// Makes the JWT of an operator, signed by itself.
@@ -217,9 +216,11 @@ pub fn user_jwt(account: &KeyPair, user: &NewUser<'_>, now: Timestamp) -> Result
     let nats = object(json!({
         "pub": { "allow": user.permits.publish },
         "sub": { "allow": user.permits.subscribe },
-        "subs": -1,
+        "subs": user.permits.subscriptions.map_or(-1, i64::from),
         "data": -1,
-        "payload": -1,
+        "payload": user.permits.payload.map_or(-1, i64::from),
+        // Neither a leaf node nor a browser.
+        "allowed_connection_types": ["STANDARD"],
         "tags": user.tags,
         "type": "user",
         "version": VERSION,
@@ -331,7 +332,7 @@ fn jwt(
     claims.jti = BASE32_NOPAD.encode(digest(&SHA512_256, json!(claims).to_string().as_bytes()).as_ref());
     let claims = URL_SAFE_NO_PAD.encode(json!(claims).to_string());
     let signed = format!("{}.{claims}", URL_SAFE_NO_PAD.encode(HEADER));
-    let signature = sign(issuer, &signed)?;
+    let signature = sign(issuer, signed.as_bytes())?;
     Ok(format!("{signed}.{signature}"))
 }
 
@@ -380,7 +381,7 @@ mod tests {
     }
 
     fn some_user(account: &KeyPair, key: &KeyPair, expires: Option<Timestamp>) -> String {
-        let permits = Permits { publish: vec!["a.b".to_owned()], subscribe: vec!["c.>".to_owned()] };
+        let permits = Permits::new(vec!["a.b".to_owned()], vec!["c.>".to_owned()]);
         let (name, public) = ("box4", key.public_key());
         let tags = ["runner:box4".to_owned()];
         let user = NewUser { name, key: &public, permits: &permits, expires, tags: &tags };
@@ -473,12 +474,14 @@ mod tests {
 
     #[test]
     fn a_signature_is_of_one_key_and_one_text() {
-        let (account, key) = pair();
-        let signature = sign(&key, "text").unwrap();
-        assert!(is_signed(&key.public_key(), "text", &signature));
-        assert!(!is_signed(&key.public_key(), "other", &signature));
-        assert!(!is_signed(&pair().1.public_key(), "text", &signature));
-        assert!(!is_signed(&key.public_key(), "text", "AAAA"));
-        assert!(!is_signed(&account.public_key(), "text", &sign(&account, "text").unwrap()));
+        let (_, key) = pair();
+        let public = public_key(&key.public_key(), KeyPairType::User).unwrap();
+        let signature = sign(&key, b"text").unwrap();
+        assert!(is_signed(&public, b"text", &signature));
+        assert!(!is_signed(&public, b"other", &signature));
+        assert!(!is_signed(&pair().1, b"text", &signature));
+        for broken in ["AAAA", "", "!", &signature[1..]] {
+            assert!(!is_signed(&public, b"text", broken), "{broken}");
+        }
     }
 }

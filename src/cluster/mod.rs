@@ -16,8 +16,8 @@
 //! | [`client`] | connections with TLS, verified by the bot's own CA alone |
 //! | [`revoking`] | removal of a runner's key on all servers |
 //!
-//! Keys are made where they are used: a runner's seed never leaves its machine. The bot's key is pinned by each runner
-//! when it joins.
+//! Keys are made where they are used: a runner's seed never leaves its machine. The key of the bot's messages is pinned by
+//! each runner when it joins, and is another one than that of the bot's user: a server has the latter sign what it likes.
 
 mod authority;
 pub mod client;

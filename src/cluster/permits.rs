@@ -5,58 +5,56 @@
 //! | bot | `herder.<bot>.>`, `_INBOX.>` | `herder.<bot>.>`, `_INBOX.bot.>` |
 //! | runner `r` | `herder.<bot>.beat.r`, `herder.<bot>.from.r.*` | `herder.<bot>.to.r.*`, `_INBOX.r.>` |
 //! | invitation | `herder.<bot>.join` | `_INBOX.join.>` |
-//! | system | `$SYS.REQ.CLAIMS.>` | `_INBOX.system.>` |
+//! | system | `$SYS.REQ.CLAIMS.UPDATE` | `_INBOX.system.>` |
+//!
+//! Runners and invitations have limits as well, which the server enforces: too many subscriptions are refused, and too
+//! long a message ends the connection. The number of connections of one user cannot be limited by its JWT.
 
-/// Maximum length of the name of a runner, in characters.
-pub const NAME_MAX: usize = 32;
+/// Maximum number of subscriptions of a runner, which needs two: messages of the bot, and answers.
+const RUNNER_SUBSCRIPTIONS: u32 = 8;
 
-/// Names that would give a runner the inbox of somebody else.
-const RESERVED: [&str; 3] = ["bot", "join", "system"];
+/// Maximum length of a runner's message with its headers, in bytes: a piece of a stream has a quarter of it.
+const RUNNER_PAYLOAD: u32 = 64 * 1024;
 
-/// The reason why a text cannot be the name of a runner.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NameError {
-    /// The name is too long, begins with something else than a letter, or has another character in it.
-    #[error(
-        "\"{0}\" cannot be the name of a runner: write 1 to {NAME_MAX} characters of a-z, 0-9 and \"-\", beginning with a letter"
-    )]
-    Form(String),
-    /// The name is used by herder itself.
-    #[error("a runner cannot be called \"{0}\", because herder uses this name itself: choose another one")]
-    Reserved(String),
-}
+/// Maximum number of subscriptions of a machine with an invitation, which needs one: answers.
+const INVITATION_SUBSCRIPTIONS: u32 = 4;
 
-/// Subjects that a user may publish and subscribe to. Everything else is refused by the server.
+/// Maximum length of a message of a machine with an invitation, in bytes: a request to join has at most half of it.
+const INVITATION_PAYLOAD: u32 = 32 * 1024;
+
+/// Subject on which the servers take JWTs of accounts.
+pub(super) const UPDATE: &str = "$SYS.REQ.CLAIMS.UPDATE";
+
+/// Subjects that a user may publish and subscribe to, and its limits. Everything else is refused by the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permits {
     /// Subjects that it may publish to.
     pub publish: Vec<String>,
     /// Subjects that it may subscribe to.
     pub subscribe: Vec<String>,
+    /// Maximum number of subscriptions; `None` if it has no limit.
+    pub subscriptions: Option<u32>,
+    /// Maximum length of a message with its headers, in bytes; `None` is the server's own limit.
+    pub payload: Option<u32>,
+}
+
+impl Permits {
+    /// Returns permits without limits.
+    #[must_use]
+    pub fn new(publish: Vec<String>, subscribe: Vec<String>) -> Self {
+        Self { publish, subscribe, subscriptions: None, payload: None }
+    }
+
+    /// Returns the permits with limits to subscriptions and to the length of a message.
+    fn limited(self, subscriptions: u32, payload: u32) -> Self {
+        Self { subscriptions: Some(subscriptions), payload: Some(payload), ..self }
+    }
 }
 
 /// Subjects of a bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subjects {
     root: String,
-}
-
-/// Checks a text that is to be the name of a runner.
-///
-/// # Errors
-/// It has another form, or herder uses the name itself.
-pub fn check_name(name: &str) -> Result<(), NameError> {
-    let is_ours = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if name.len() > NAME_MAX
-        || !name.starts_with(|c: char| c.is_ascii_lowercase())
-        || !name.chars().all(is_ours)
-    {
-        return Err(NameError::Form(name.to_owned()));
-    }
-    if RESERVED.contains(&name) {
-        return Err(NameError::Reserved(name.to_owned()));
-    }
-    Ok(())
 }
 
 impl Subjects {
@@ -72,12 +70,6 @@ impl Subjects {
         format!("{}.beat.{runner}", self.root)
     }
 
-    /// Returns the subject of the beats of all runners.
-    #[must_use]
-    pub fn all_beats(&self) -> String {
-        self.beat("*")
-    }
-
     /// Returns the subject of messages to a runner.
     #[must_use]
     pub fn to(&self, runner: &str, incarnation: &str) -> String {
@@ -90,12 +82,6 @@ impl Subjects {
         format!("{}.from.{runner}.{incarnation}", self.root)
     }
 
-    /// Returns the subject of messages from all runners.
-    #[must_use]
-    pub fn all_from(&self) -> String {
-        self.from("*", "*")
-    }
-
     /// Returns the subject of requests to join.
     #[must_use]
     pub fn join(&self) -> String {
@@ -106,32 +92,29 @@ impl Subjects {
     #[must_use]
     pub fn of_bot(&self) -> Permits {
         let own = format!("{}.>", self.root);
-        Permits {
-            publish: vec![own.clone(), "_INBOX.>".to_owned()],
-            subscribe: vec![own, wildcard(&bot_inbox())],
-        }
+        Permits::new(vec![own.clone(), "_INBOX.>".to_owned()], vec![own, wildcard(&bot_inbox())])
     }
 
     /// Returns what a runner may do.
     #[must_use]
     pub fn of_runner(&self, runner: &str) -> Permits {
-        Permits {
-            publish: vec![self.beat(runner), self.from(runner, "*")],
-            subscribe: vec![self.to(runner, "*"), wildcard(&runner_inbox(runner))],
-        }
+        let publish = vec![self.beat(runner), self.from(runner, "*")];
+        let subscribe = vec![self.to(runner, "*"), wildcard(&runner_inbox(runner))];
+        Permits::new(publish, subscribe).limited(RUNNER_SUBSCRIPTIONS, RUNNER_PAYLOAD)
     }
 
     /// Returns what a machine with an invitation may do.
     #[must_use]
     pub fn of_invitation(&self) -> Permits {
-        Permits { publish: vec![self.join()], subscribe: vec![wildcard(&join_inbox())] }
+        let permits = Permits::new(vec![self.join()], vec![wildcard(&join_inbox())]);
+        permits.limited(INVITATION_SUBSCRIPTIONS, INVITATION_PAYLOAD)
     }
 }
 
 /// Returns what the user of the system account may do: bring JWTs of accounts to the servers.
 #[must_use]
 pub fn of_system() -> Permits {
-    Permits { publish: vec!["$SYS.REQ.CLAIMS.>".to_owned()], subscribe: vec![wildcard(&system_inbox())] }
+    Permits::new(vec![UPDATE.to_owned()], vec![wildcard(&system_inbox())])
 }
 
 /// Returns the prefix of the bot's inboxes.
@@ -158,6 +141,12 @@ pub fn system_inbox() -> String {
     inbox("system")
 }
 
+/// Returns true if a subject is one of these inboxes.
+#[must_use]
+pub fn is_in(subject: &str, inbox: &str) -> bool {
+    subject.strip_prefix(inbox).is_some_and(|rest| rest.starts_with('.'))
+}
+
 fn inbox(owner: &str) -> String {
     format!("_INBOX.{owner}")
 }
@@ -171,27 +160,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_short_and_plain() {
-        for name in ["a", "box4", "box-4", "a--", &"x".repeat(32)] {
-            assert_eq!(check_name(name), Ok(()), "{name}");
-        }
-        for name in ["", "4box", "-box", "Box", "box.4", "box*", ">", "b x", "bä", "box_4", &"x".repeat(33)]
-        {
-            assert_eq!(check_name(name), Err(NameError::Form(name.to_owned())));
-        }
-        for name in ["bot", "join", "system"] {
-            assert_eq!(check_name(name), Err(NameError::Reserved(name.to_owned())));
-        }
-    }
-
-    #[test]
     fn subjects_name_the_bot_first() {
         let subjects = Subjects::new("0a1b2c3d");
         assert_eq!(subjects.beat("box4"), "herder.0a1b2c3d.beat.box4");
-        assert_eq!(subjects.all_beats(), "herder.0a1b2c3d.beat.*");
         assert_eq!(subjects.to("box4", "77"), "herder.0a1b2c3d.to.box4.77");
         assert_eq!(subjects.from("box4", "77"), "herder.0a1b2c3d.from.box4.77");
-        assert_eq!(subjects.all_from(), "herder.0a1b2c3d.from.*.*");
         assert_eq!(subjects.join(), "herder.0a1b2c3d.join");
     }
 
@@ -200,5 +173,6 @@ mod tests {
         let permits = Subjects::new("b").of_runner("box4");
         assert_eq!(permits.publish, ["herder.b.beat.box4", "herder.b.from.box4.*"]);
         assert_eq!(permits.subscribe, ["herder.b.to.box4.*", "_INBOX.box4.>"]);
+        assert_eq!((permits.subscriptions, permits.payload), (Some(8), Some(64 * 1024)));
     }
 }

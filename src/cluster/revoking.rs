@@ -15,9 +15,7 @@ use super::client::{self, LinkError};
 use super::disk;
 use super::folder::{ACCOUNT_JWT, Folder, OpenError};
 use super::keys::{self, KeyError};
-
-/// Subject on which the servers take JWTs of accounts.
-const UPDATE: &str = "$SYS.REQ.CLAIMS.UPDATE";
+use super::permits::UPDATE;
 
 /// End of the year 9999, in seconds since 1970: all JWTs of a revoked key are void, whatever a clock said at their
 /// signature.
@@ -49,9 +47,6 @@ pub enum RevokeError {
         /// The reason.
         reason: io::Error,
     },
-    /// The JWT was not brought to the servers.
-    #[error("{0}")]
-    Push(#[from] PushError),
 }
 
 /// The reason why the servers do not have the account's newest JWT.
@@ -61,12 +56,10 @@ pub enum PushError {
     #[error("{0}")]
     Account(#[from] OpenError),
     /// No server can be reached.
-    #[error("the servers do not know yet which runners were removed, and are told at the next start: {0}")]
+    #[error("the servers do not know yet which runners were removed: {0}")]
     Link(#[from] LinkError),
     /// No server has answered.
-    #[error(
-        "the server has not answered, so it may not know yet which runners were removed; it is told at the next start: {0}"
-    )]
+    #[error("the server has not answered, so it may not know yet which runners were removed: {0}")]
     Silent(String),
     /// The server refuses.
     #[error(
@@ -75,16 +68,7 @@ pub enum PushError {
     Refused(String),
 }
 
-/// Revokes the key of a runner: notes it on disk, and brings it to the servers.
-///
-/// # Errors
-/// The key is none, or the disk or the servers refuse. With [`RevokeError::Push`] it was noted, and [`push`] brings it.
-pub async fn revoke(folder: &Folder, key: &str, now: Timestamp) -> Result<(), RevokeError> {
-    note(folder, key, now)?;
-    Ok(push(folder).await?)
-}
-
-/// Notes the key of a runner as revoked, on disk alone. Blocks.
+/// Notes the key of a runner as revoked, on disk alone: [`push`] brings it to the servers. Blocks.
 ///
 /// # Errors
 /// The key is none, or the account's JWT cannot be read or written.

@@ -11,7 +11,8 @@ use super::disk;
 use super::folder::{CA, OpenError, Reader, seed};
 use super::joining::Joined;
 use super::keys::{self, Credentials, KeyError};
-use super::permits::{Subjects, check_name};
+use super::permits::Subjects;
+use crate::core::id::RunnerName;
 
 /// Version of the files.
 const VERSION: u64 = 1;
@@ -59,7 +60,7 @@ pub struct RunnerFolder {
 #[derive(Serialize, Deserialize)]
 struct RunnerFile {
     v: u64,
-    name: String,
+    name: RunnerName,
     bot: String,
     servers: Vec<String>,
     bot_key: String,
@@ -112,7 +113,6 @@ pub fn is_there(folder: &Path) -> bool {
 pub fn open_runner(folder: &Path) -> Result<RunnerFolder, OpenError> {
     let reader = Reader { folder, advice: ADVICE };
     let about: RunnerFile = reader.json(RUNNER)?;
-    check_name(&about.name).map_err(|why| reader.broken(RUNNER, why.to_string()))?;
     reader.servers(RUNNER, &about.servers)?;
     let Some(pinned) = keys::public_key(&about.bot_key, KeyPairType::User) else {
         return Err(reader.broken(RUNNER, "the bot's key in it is none".to_owned()));
@@ -124,10 +124,10 @@ impl RunnerFolder {
     /// Returns the name of the runner.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.about.name
+        self.about.name.as_str()
     }
 
-    /// Returns the key of the bot, as it is pinned.
+    /// Returns the public key that signs the bot's messages. It was pinned when the runner joined.
     #[must_use]
     pub fn pinned(&self) -> KeyPair {
         self.pinned.clone()
@@ -143,12 +143,6 @@ impl RunnerFolder {
     #[must_use]
     pub fn servers(&self) -> &[String] {
         &self.about.servers
-    }
-
-    /// Returns the public key that signs the bot's messages. It was pinned when the runner joined.
-    #[must_use]
-    pub fn bot_key(&self) -> &str {
-        &self.about.bot_key
     }
 
     /// Returns the certificate of the bot's CA as PEM.

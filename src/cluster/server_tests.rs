@@ -12,6 +12,7 @@ use super::joining::{self, JoinError};
 use super::revoking::{self, PushError, RevokeError};
 use super::runner_folder::{self, StoreError};
 use super::test_server::{TestServer, Watched, World, now, program, soon};
+use crate::core::id::RunnerName;
 
 #[test]
 fn the_server_accepts_its_configuration() {
@@ -194,13 +195,52 @@ async fn each_user_may_do_what_the_table_says_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_runner_and_an_invitation_have_limits() {
+    let world = World::new();
+    let _server = world.start();
+    let (box4, invitation) = (world.runner("box4").await, world.invite("box5"));
+    let (runner, invited) = (client::runner_login(&box4), joining::login(&invitation));
+    let subjects = world.folder.subjects();
+    for (login, most, payload, subject) in
+        [(runner, 8, 64 * 1024, subjects.beat("box4")), (invited, 4, 32 * 1024, subjects.join())]
+    {
+        let witness = world.witness().await;
+        let mut heard = super::test_server::subscribed(&witness, subject.clone(), "witness").await;
+        let mut link = Watched::connect(&login).await;
+        let mut held = Vec::new();
+        for n in 0..=most {
+            held.push(link.client.subscribe(format!("{}.{n}", login.inbox)).await.unwrap());
+        }
+        link.until(|event| event.to_string().contains("maximum subscriptions exceeded")).await;
+        link.client.publish(subject.clone(), vec![b'x'; payload].into()).await.unwrap();
+        assert_eq!(soon(heard.next()).await.unwrap().payload.len(), payload);
+        // The library knows the limit, or the server ends the connection.
+        if link.client.publish(subject, vec![b'x'; payload + 1].into()).await.is_ok() {
+            link.until(|event| matches!(event, Event::Disconnected)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_system_user_brings_jwts_and_does_nothing_else() {
+    let world = World::new();
+    let _server = world.start();
+    let mut system = Watched::connect(&client::system_login(&world.folder)).await;
+    for subject in ["$SYS.REQ.CLAIMS.DELETE", "$SYS.REQ.CLAIMS.LIST", "$SYS.REQ.SERVER.PING"] {
+        system.client.publish(subject, "{}".into()).await.unwrap();
+        let expected = format!("permissions violation for publish to \"{subject}\"").to_lowercase();
+        system.until(|event| event.to_string().to_lowercase().contains(&expected)).await;
+    }
+}
+
+#[tokio::test]
 async fn an_invitation_joins_once() {
     let world = World::new();
     let _server = world.start();
     let invitation = world.invite("box4");
     let (joined, answer) = world.join(&invitation, "").await;
     let (joined, admitted) = (joined.unwrap(), answer.admitted.unwrap());
-    assert_eq!(admitted.runner, "box4");
+    assert_eq!(admitted.runner.as_str(), "box4");
     assert_eq!(admitted.invitation, invitation.credentials.key.public_key());
 
     let path = world.runner_path("box4");
@@ -209,7 +249,7 @@ async fn an_invitation_joins_once() {
     assert!(matches!(again, StoreError::There { .. }), "{again}");
     let folder = runner_folder::open_runner(&path).unwrap();
     assert_eq!(folder.credentials().key.public_key(), admitted.key);
-    assert_eq!(folder.bot_key(), world.folder.bot().key.public_key());
+    assert_eq!(folder.pinned().public_key(), world.folder.messages().public_key());
 
     let (second, answer) = world.join(&invitation, &admitted.invitation).await;
     assert_eq!(answer.admitted, None);
@@ -224,7 +264,7 @@ async fn a_runner_is_answered() {
     let box4 = world.runner("box4").await;
     let bot = Watched::connect(&client::bot_login(&world.folder)).await.client;
     let runner = Watched::connect(&client::runner_login(&box4)).await.client;
-    let beats = world.folder.subjects().all_beats();
+    let beats = world.folder.subjects().beat("*");
     let mut beats = super::test_server::subscribed(&bot, beats, "bot").await;
     let answers = async {
         let beat = beats.next().await.unwrap();
@@ -248,7 +288,8 @@ async fn an_invitation_that_has_expired_is_refused_by_the_server() {
     let world = World::new();
     let _server = world.start();
     let at = |earlier: jiff::Span| now().checked_sub(earlier).unwrap();
-    let invited = |at| Invitation::parse(&world.folder.invite("box4", at).unwrap()).unwrap();
+    let invited =
+        |at| Invitation::parse(&world.folder.invite(&RunnerName::new("box4").unwrap(), at).unwrap()).unwrap();
     let join =
         |invitation| async move { soon(joining::join(&invitation, joining::new_key().unwrap())).await };
     let refused = join(invited(at(601.seconds()))).await.unwrap_err();
@@ -266,6 +307,11 @@ async fn is_refused(login: Login<'_>) -> bool {
     }
 }
 
+async fn revoke(world: &World, key: &str, now: jiff::Timestamp) {
+    revoking::note(&world.folder, key, now).unwrap();
+    soon(revoking::push(&world.folder)).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_runner_that_is_revoked_is_thrown_out_and_cannot_come_back() {
     let world = World::new();
@@ -277,7 +323,7 @@ async fn a_runner_that_is_revoked_is_thrown_out_and_cannot_come_back() {
     let key = |runner: &runner_folder::RunnerFolder| runner.credentials().key.public_key();
     assert!(!is_refused(client::runner_login(&box4)).await);
 
-    soon(revoking::revoke(&world.folder, &key(&box4), now())).await.unwrap();
+    revoke(&world, &key(&box4), now()).await;
     out.until(|event| matches!(event, Event::Disconnected)).await;
     out.until(|event| event.to_string().contains("authorization violation")).await;
     assert!(is_refused(client::runner_login(&box4)).await);
@@ -290,7 +336,7 @@ async fn a_runner_that_is_revoked_is_thrown_out_and_cannot_come_back() {
 
     // Revocations add up, also when the clock was set back.
     let earlier = now().checked_sub(1.hour()).unwrap();
-    soon(revoking::revoke(&world.folder, &key(&box5), earlier)).await.unwrap();
+    revoke(&world, &key(&box5), earlier).await;
     assert!(is_refused(client::runner_login(&box5)).await);
     assert!(is_refused(client::runner_login(&box4)).await);
 
@@ -315,8 +361,9 @@ async fn a_revocation_without_a_server_is_brought_later() {
     let box4 = world.runner("box4").await;
     drop(server);
     let key = box4.credentials().key.public_key();
-    let late = soon(revoking::revoke(&world.folder, &key, now())).await.unwrap_err();
-    assert!(matches!(late, RevokeError::Push(PushError::Link(LinkError::Unreachable { .. }))), "{late}");
+    revoking::note(&world.folder, &key, now()).unwrap();
+    let late = soon(revoking::push(&world.folder)).await.unwrap_err();
+    assert!(matches!(late, PushError::Link(LinkError::Unreachable { .. })), "{late}");
     let _server = world.start();
     assert!(!is_refused(client::runner_login(&box4)).await);
     soon(revoking::push(&world.folder)).await.unwrap();

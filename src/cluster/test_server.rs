@@ -19,6 +19,7 @@ use super::joining::{self, Answer, JoinError, Joined};
 use super::keys::{self, Credentials, NewUser};
 use super::permits::Permits;
 use super::runner_folder::{self, RunnerFolder};
+use crate::core::id::RunnerName;
 
 /// Time after which a test gives up.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -96,7 +97,7 @@ impl World {
     }
 
     pub(super) fn invite(&self, runner: &str) -> Invitation {
-        Invitation::parse(&self.folder.invite(runner, now()).unwrap()).unwrap()
+        Invitation::parse(&self.folder.invite(&RunnerName::new(runner).unwrap(), now()).unwrap()).unwrap()
     }
 
     /// Connects a user of the bot's account that may do everything.
@@ -106,7 +107,7 @@ impl World {
         let user = NewUser {
             name: "witness",
             key: &key.public_key(),
-            permits: &Permits { publish: all.clone(), subscribe: all },
+            permits: &Permits::new(all.clone(), all),
             expires: None,
             tags: &[],
         };

@@ -232,11 +232,14 @@ fn check(section: &Section<'_>) -> Option<Box<Check>> {
     Some(Box::new(Check { command: command.value, timeout, tries }))
 }
 
-/// Records a mistake for each agent that would review its own work, and warns of those whose reviewer the file does not
+/// Records a mistake for each agent that would review its own work, or that of another machine, and warns of those whose reviewer the file does not
 /// name: people may add it in chat.
 pub(super) fn compare_reviewers(agents: &[(AgentSpec, &Section<'_>)]) {
     let has_clones =
         |name: &AgentName| agents.iter().any(|(agent, _)| agent.name == *name && agent.repository.is_some());
+    let machine = |name: &AgentName| {
+        agents.iter().find(|(agent, _)| agent.name == *name).and_then(|(agent, _)| agent.runner.as_ref())
+    };
     let names: Vec<&str> = agents.iter().map(|(agent, _)| agent.name.as_str()).collect();
     for (agent, section) in agents {
         let landing = agent.repository.as_ref().map(|repository| &repository.landing);
@@ -252,6 +255,11 @@ pub(super) fn compare_reviewers(agents: &[(AgentSpec, &Section<'_>)]) {
             section.warn("review", why);
         } else if !has_clones(name) {
             let why = format!("{name} reviews in clones; give it the repository in place of its workspace");
+            section.problem("review", why);
+        } else if machine(name) != machine(&agent.name) {
+            let why = format!(
+                "{name} runs on another machine, which does not have the commits to review; give both the same runner"
+            );
             section.problem("review", why);
         }
     }

@@ -65,6 +65,8 @@ pub enum MachineNews {
     Opened,
     /// It was taken out.
     Removed,
+    /// 🚨 Another machine has its name as well and is refused; the ids of both.
+    Twin { first: String, second: String },
 }
 
 /// A message that herder posts by itself, or the reply to an accepted command.

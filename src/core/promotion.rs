@@ -173,8 +173,8 @@ pub struct Promotion {
     needs: BTreeMap<AgentName, u64>,
     /// Machines of agents that do not run on the bot's.
     runners: BTreeMap<AgentName, RunnerName>,
-    /// Machines on which no session begins. One that was never heard of is away.
-    open: BTreeMap<RunnerName, Option<Shut>>,
+    /// Reason for which no session begins on a machine; `None` if they begin. One that was never heard of is away.
+    shut: BTreeMap<RunnerName, Option<Shut>>,
     /// Times at which agents were let in, for those that may not have taken their memory yet.
     entered: BTreeMap<AgentName, Timestamp>,
 }
@@ -244,7 +244,7 @@ impl Promotion {
         let Some((room, _)) = self.room.filter(|_| is_here(agent)) else { return Ok(()) };
         let need =
             |agent: &AgentName| self.needs.get(agent).copied().filter(|_| is_here(agent)).unwrap_or_default();
-        let alone = besides.is_empty() && self.active_but(agent) == 0;
+        let alone = besides.is_empty() && self.active_here_but(agent) == 0;
         let needs = if alone { 0 } else { need(agent) };
         let promised = if needs == 0 {
             0

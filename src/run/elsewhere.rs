@@ -67,10 +67,14 @@ pub(super) async fn serve(
             // It is told that nobody carries its calls out.
             None => drop(link.calls()),
         }
-        let (fleet, shutdown) = (fleet.clone(), shutdown.clone());
+        let (fleet, known, shutdown) = (fleet.clone(), runners.clone(), shutdown.clone());
         tasks.spawn(async move {
             let following = async {
-                tokio::join!(link.stop_unknown(), look(&link, &runner, &fleet), tell(&link, &runner, &fleet));
+                tokio::join!(
+                    link.stop_unknown(),
+                    look(&link, &runner, &fleet),
+                    tell(&link, &runner, (&fleet, &known))
+                );
             };
             shutdown.run_until_cancelled(following).await
         });
@@ -94,7 +98,7 @@ async fn look(link: &Link, runner: &RunnerName, fleet: &Fleet) {
 }
 
 /// Tells people of a machine that is away for long, and when it is back.
-async fn tell(link: &Link, runner: &RunnerName, fleet: &Fleet) {
+async fn tell(link: &Link, runner: &RunnerName, (fleet, known): (&Fleet, &Runners)) {
     let mut state = link.state();
     let is_up = |state: &LinkState| matches!(state, LinkState::Connected(_));
     loop {
@@ -103,6 +107,13 @@ async fn tell(link: &Link, runner: &RunnerName, fleet: &Fleet) {
         }
         let since = Instant::now();
         if tokio::time::timeout(AWAY, state.wait_for(is_up)).await.is_ok() {
+            continue;
+        }
+        if !known.has(runner) {
+            // It was removed, or never joined: nobody waits for it until it joins.
+            if state.wait_for(is_up).await.is_err() {
+                return;
+            }
             continue;
         }
         fleet.alert(Notice::Machine { runner: runner.clone(), news: MachineNews::Away }).await;

@@ -228,13 +228,13 @@ impl Herder {
         let traces = tasks::traces(&config, &journal).await?;
         let (tasks, hearing) = (TaskTracker::new(), CancellationToken::new());
         let bot = runner::bot(&config, &journal).await?;
+        let elsewhere = elsewhere::open(&config, &journal, &bot).await?;
         let runner = runner::open(&config, &options, (&journal, &bot), (&trees, reapers)).await?;
         let link = runner.as_ref().map(|runner| runner.link.clone());
         if let Some(runner) = runner {
             tasks.spawn(runner.keep(hearing.clone()));
         }
         let calls = tool_server(&config, &options, link.clone()).await;
-        let elsewhere = elsewhere::open(&config, &journal, &bot).await?;
         let settings = supervisor::Settings {
             journal: journal.clone(),
             policy: config.policy.clone(),

@@ -67,6 +67,15 @@ impl OpenJobs {
         }
     }
 
+    /// Fails all jobs.
+    pub(super) fn fail_all(&mut self, why: &Detail) {
+        for open in std::mem::take(&mut self.open).into_values() {
+            // The one who asked may be gone.
+            drop(open.ended.send(Err(why.clone())));
+        }
+        self.has_changed = true;
+    }
+
     /// Forgets a job; the runner ends it.
     pub(super) fn forget(&mut self, number: u64) {
         self.has_changed |= self.open.remove(&number).is_some();

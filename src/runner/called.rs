@@ -38,6 +38,11 @@ struct Call {
 }
 
 impl UnderWay {
+    /// Returns true if there are so many calls.
+    pub(super) fn are_full(&self, most: usize) -> bool {
+        self.calls.len() >= most
+    }
+
     /// Begins a call. `None` if it has begun already; if it has its answer, that is told again.
     pub(super) fn begin(&mut self, of: SessionKey, call: u64) -> Option<CancellationToken> {
         let key = (of, call);

@@ -121,6 +121,11 @@ pub(crate) enum JobKind {
     },
     /// All processes are killed whose markers begin with the job's; from version 6 on.
     End,
+    /// Processes are counted whose markers begin with the job's; from version 6 on.
+    Count {
+        /// Beginnings of markers of processes that do not count.
+        but: Vec<String>,
+    },
 }
 
 /// The result of a job.
@@ -141,6 +146,8 @@ pub(crate) enum JobResult {
     Kept(Result<(), Detail>),
     /// Ids of processes that could not be ended.
     Left(Vec<u32>),
+    /// Number of processes; or the reason why they were not counted.
+    Counted(Result<u32, Detail>),
 }
 
 impl Job {
@@ -162,6 +169,7 @@ impl Job {
             | JobKind::Propose { .. }
             | JobKind::Follow { .. }
             | JobKind::Keep { .. }
+            | JobKind::Count { .. }
             | JobKind::End => {}
         }
     }
@@ -172,7 +180,7 @@ impl Job {
         match &self.kind {
             JobKind::Take { .. } => FILES_FROM,
             JobKind::Propose { .. } | JobKind::Follow { .. } => PULLS_FROM,
-            JobKind::Keep { .. } | JobKind::End => APART_FROM,
+            JobKind::Keep { .. } | JobKind::Count { .. } | JobKind::End => APART_FROM,
             JobKind::Make { plan, .. }
             | JobKind::Read { plan, .. }
             | JobKind::Remove { plan }
@@ -198,7 +206,8 @@ impl Job {
             JobKind::Compare { .. } => JobResult::Compared(Err(why)),
             JobKind::Take { .. } => JobResult::Taken(Err(format!("It cannot be read: {why}."))),
             JobKind::Keep { .. } => JobResult::Kept(Err(why)),
-            JobKind::End => JobResult::Left(Vec::new()),
+            // Nothing was ended, and nobody knows what is left.
+            JobKind::Count { .. } | JobKind::End => JobResult::Counted(Err(why)),
         }
     }
 }
@@ -333,6 +342,7 @@ pub(super) mod tests {
                 | JobKind::Propose { .. }
                 | JobKind::Follow { .. }
                 | JobKind::Keep { .. }
+                | JobKind::Count { .. }
                 | JobKind::End
                 | JobKind::Merge { .. } => {}
             }
@@ -437,8 +447,13 @@ pub(super) mod tests {
         let context =
             Context { agent, workspace: workspace.clone(), task: None, text: Some("one".to_owned()) };
         let removed = Context { task, text: None, ..context.clone() };
-        let jobs =
-            [job(JobKind::Keep { context }), job(JobKind::Keep { context: removed }), job(JobKind::End)];
+        let but = vec!["0123456789abcdef+local/ada/".to_owned()];
+        let jobs = [
+            job(JobKind::Keep { context }),
+            job(JobKind::Keep { context: removed }),
+            job(JobKind::End),
+            job(JobKind::Count { but }),
+        ];
         assert!(jobs.iter().all(|job| job.version() == 6));
         // A field that came later.
         let take = job(JobKind::Take { workspace, task, path: "out/report.pdf".to_owned(), max: 8 << 20 });
@@ -448,6 +463,8 @@ pub(super) mod tests {
             JobResult::Kept(Ok(())),
             JobResult::Kept(Err(Detail::from("no space left"))),
             JobResult::Left(vec![4711]),
+            JobResult::Counted(Ok(3)),
+            JobResult::Counted(Err(Detail::from("no answer"))),
         ];
         assert_lines(&results, include_str!("../../tests/golden/runner/v6/done.jsonl"));
     }

@@ -8,6 +8,7 @@
 mod elsewhere;
 mod files;
 mod jobs;
+mod keeping;
 mod known;
 
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::bytes::BytesMut;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use files::Fetching;
 use known::{Known, Linked, confused};
@@ -39,9 +40,6 @@ use crate::core::id::AgentName;
 use crate::core::outcome::{Category, Outcome};
 use crate::runtime::process::descent::Record;
 use crate::runtime::{Driver, Launch, Live, ORDERS_CAPACITY, Order};
-
-/// Time between two attempts to connect, and between two signs of life of sessions whose runner is away.
-const AGAIN: Duration = Duration::from_millis(200);
 
 /// Maximum time for a runner to answer the first message.
 const WELCOME_WITHIN: Duration = Duration::from_secs(10);
@@ -97,6 +95,8 @@ struct Inner {
     known: Mutex<Known>,
     /// Wakes the writer.
     changed: Notify,
+    /// Notified when there is a session more.
+    linked: Notify,
     /// Notified when the runner has taken something.
     taken: Notify,
     state: watch::Sender<LinkState>,
@@ -127,11 +127,14 @@ impl Link {
 
     fn by(way: Way, bot: Bot) -> Self {
         let (called, calls) = mpsc::channel(CALLS_MAX);
+        // The sessions of another machine are adopted before it is heard.
+        let known = Known { keeps_early: !matches!(way, Way::Line(_)), ..Known::default() };
         let link = Self(Arc::new(Inner {
             way,
             bot,
-            known: Mutex::default(),
+            known: Mutex::new(known),
             changed: Notify::new(),
+            linked: Notify::new(),
             taken: Notify::new(),
             state: watch::Sender::new(LinkState::Away),
             tasks: TaskTracker::new(),
@@ -222,6 +225,9 @@ impl Link {
         let driver = self.link(&mut known, of.clone(), (launched, InOrder::default()));
         if let Some(reason) = refused {
             known.end(&of.agent, Outcome::new(Category::Permanent, reason));
+        } else if known.given_up {
+            known.forget_owed();
+            known.end(&of.agent, Outcome::new(Category::Interrupted, Own::RunnerAway));
         }
         drop(known);
         self.0.changed.notify_one();
@@ -273,6 +279,7 @@ impl Link {
         };
         known.last.insert(of.agent.clone(), of.session);
         known.sessions.insert(of.agent.clone(), linked);
+        self.0.linked.notify_one();
         let inner = Arc::clone(&self.0);
         self.0.tasks.spawn(async move { inner.pass_on(of, orders_inbox).await });
         Driver { orders, reports, live, stay: None }
@@ -326,55 +333,7 @@ impl Inner {
         }
     }
 
-    /// Keeps the connection up until it is closed.
-    async fn keep(&self) {
-        let kept = async {
-            loop {
-                let ended = self.connect().await;
-                match &ended {
-                    Ok(()) => debug!("the runner has closed the connection"),
-                    Err(reason) => debug!(%reason, "the connection to the runner ended"),
-                }
-                self.known().process = None;
-                self.state.send_if_modified(|state| match state {
-                    LinkState::Away => false,
-                    // It has just said so.
-                    LinkState::Refused(_) if ended.is_ok() => false,
-                    LinkState::Connected(_) | LinkState::Refused(_) => {
-                        *state = LinkState::Away;
-                        true
-                    }
-                });
-                tokio::time::sleep(AGAIN).await;
-            }
-        };
-        let mut state = self.state.subscribe();
-        let beating = async {
-            loop {
-                if state.wait_for(|state| !matches!(state, LinkState::Connected(_))).await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-                self.beat_for_all();
-                tokio::time::sleep(AGAIN).await;
-            }
-        };
-        let kept = async {
-            tokio::select! {
-                biased;
-                () = kept => {}
-                () = beating => {}
-            }
-        };
-        if self.closed.run_until_cancelled(kept).await.is_none() {
-            debug!("the connection to the runner is closed");
-        }
-    }
-
-    /// Counts as a heartbeat of every session: that a runner is away is no sign of a driver that hangs.
-    fn beat_for_all(&self) {
-        self.known().sessions.values().for_each(Linked::beat);
-    }
-
+    /// Connects, and speaks with the runner until the connection ends.
     async fn connect(&self) -> Result<(), WireError> {
         let (mut reader, mut writer, process) = self.way.open().await?;
         let (mut frames, mut read, mut out) = (Frames::default(), BytesMut::new(), BytesMut::new());
@@ -402,7 +361,7 @@ impl Inner {
                     let new = LinkState::Refused(refusal.clone());
                     std::mem::replace(state, new.clone()) != new
                 }) {
-                    warn!(?refusal, "the runner refuses this bot");
+                    warn!(%refusal, "the runner refuses this bot");
                 }
                 return Ok(());
             }
@@ -470,6 +429,8 @@ impl Inner {
         for agent in lost {
             known.end(&agent, Outcome::new(Category::Interrupted, Own::Restarted));
         }
+        known.given_up = false;
+        known.stop_gaps(self.bot.epoch, &sessions);
         // All that is unheard is sent again.
         known.early.clear();
         // It may have been lost with the connection before.
@@ -507,12 +468,20 @@ impl Inner {
                 // A machine speaks for the agents that run there, and for no others. Their sessions are adopted before it is
                 // heard; those beside the bot are adopted once it is.
                 let is_strange = matches!(self.way, Way::Line(_)) && known.session(&of).is_none();
+                if known.calls.are_full(CALLS_MAX) {
+                    return Err(confused());
+                }
                 if let Some(gone) = known.calls.begin(of.clone(), call) {
                     let called = Called { of: of.clone(), call, tool, arguments, gone };
                     if is_strange {
                         known.calls.answer(of, call, Returned::refused("This session is over."));
-                    } else if self.called.try_send(called).is_err() {
-                        let why = "herder has too many calls to carry out; try again later.";
+                    } else if let Err(refused) = self.called.try_send(called) {
+                        let why = match refused {
+                            mpsc::error::TrySendError::Full(_) => {
+                                "herder has too many calls to carry out; try again later."
+                            }
+                            mpsc::error::TrySendError::Closed(_) => "herder's tools are off.",
+                        };
                         known.calls.answer(of, call, Returned::refused(why));
                     }
                 }
@@ -520,7 +489,7 @@ impl Inner {
             }
             FromRunner::CallOver { of, call } => known.calls.over(of, call),
             FromRunner::Fetch { file, from } => {
-                self.fetching.ask(&mut known, file, from);
+                self.fetching.ask(&mut known, file, from)?;
                 self.changed.notify_one();
             }
             FromRunner::Done { job, part, last } => {
@@ -569,6 +538,7 @@ impl Inner {
         while out.len() < WRITE_MAX
             && let Some(piece) = known.pieces.pop_front()
         {
+            self.fetching.told();
             frames.write(&Envelope::new(self.bot.epoch, 0, piece), out)?;
         }
         let mut sent = known.sent;

@@ -279,6 +279,10 @@ impl Machine {
                 Some(JobResult::Kept(context::keep(context).await))
             }
             JobKind::End => Some(JobResult::Left(self.trees.end_marked(&marker, Duration::ZERO).await)),
+            JobKind::Count { but } => {
+                let count = self.trees.count_marked_but(&marker, || but).await;
+                Some(JobResult::Counted(Ok(u32::try_from(count).unwrap_or(u32::MAX))))
+            }
             // The step of the base is not cut short.
             JobKind::Merge { number, launch, run } => {
                 let merged = Box::pin(self.merge(*launch, *run, stop)).await;
@@ -303,7 +307,7 @@ impl Machine {
                 Err(why) => Err(of(&why)),
             }),
             JobResult::Kept(kept) => JobResult::Kept(kept.map_err(|why| of(&why))),
-            left @ JobResult::Left(_) => left,
+            left @ (JobResult::Left(_) | JobResult::Counted(_)) => left,
             JobResult::Looked(looked) => JobResult::Looked(looked.map_err(|why| of(&why))),
             JobResult::Compared(compared) => JobResult::Compared(match compared {
                 Ok(diff) => Ok(diff.each_text(|text| self.redactor.redact(text).into_owned())),

@@ -208,13 +208,25 @@ impl Place {
         }
     }
 
-    /// Kills all processes there whose markers begin so; returns the ids of those that could not be ended. A runner that
-    /// does not answer has none that are known.
+    /// Kills all processes there whose markers begin so; returns the ids of those that could not be ended. It waits for a
+    /// runner that is away, unless its machine is given up: nobody knows then what is left.
     pub(crate) async fn end(&self, prefix: String) -> Vec<u32> {
         let job = Job { marker: prefix, kind: JobKind::End };
-        match self.perform_soon(job).await {
+        match self.perform(job, CancellationToken::new()).await {
             Some(JobResult::Left(left)) => left,
             _ => Vec::new(),
+        }
+    }
+
+    /// Returns the number of processes there whose markers begin with `prefix` and with none of `but`; `None` if it does
+    /// not say.
+    pub(crate) async fn count(&self, prefix: String, but: Vec<String>) -> Option<usize> {
+        if self.is_out_of_reach() {
+            return None;
+        }
+        match self.perform_soon(Job { marker: prefix, kind: JobKind::Count { but } }).await {
+            Some(JobResult::Counted(Ok(count))) => usize::try_from(count).ok(),
+            _ => None,
         }
     }
 

@@ -206,7 +206,8 @@ async fn station(
     };
     info!(runner = joined.name(), servers = joined.servers().join(", "), "the bot is on another machine");
     let host = host.clone();
-    let facts = move || facts(&data_dir, host.sessions().len());
+    let key = joined.credentials().key.public_key();
+    let facts = move || facts(&data_dir, &key, host.sessions().len());
     Ok(Station::new(uplink, identity, facts, Pace::default()))
 }
 

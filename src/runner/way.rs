@@ -7,11 +7,7 @@ use std::path::{Path, PathBuf};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, split};
 use tokio::net::UnixStream;
 
-use super::wire::MESSAGE_MAX;
-use crate::cluster::net::{FRAME_MAX, Line};
-
-// A message is a frame there.
-const _: () = assert!(MESSAGE_MAX <= FRAME_MAX);
+use crate::cluster::net::Line;
 
 /// Opens a connection to a runner that is simulated.
 pub type Opens = Box<dyn Fn() -> io::Result<DuplexStream> + Send + Sync>;

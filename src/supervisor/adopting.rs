@@ -15,7 +15,6 @@ use crate::core::ask::{AskKey, Told};
 use crate::core::effect::Effect;
 use crate::core::id::{AgentName, RunnerName, SessionId};
 use crate::journal::{Journal, Memo, ReadError};
-use crate::runner::link::Link;
 use crate::runner::wire::{SessionKey, Standing};
 use crate::runner::{LOCAL, Place};
 use crate::runtime::{Driver, Order};
@@ -93,9 +92,13 @@ pub(super) async fn adopt(
         return Ok(BTreeMap::new());
     }
     let records = shared.journal.reading(records).await??;
+    // It comes first: a start that fails here has adopted nothing.
+    let standings = match &**here {
+        Place::Remote(link, ..) => link.connected(RUNNER_WITHIN).await?,
+        Place::Embedded(_) => Vec::new(),
+    };
     let mut adopted = adopt_elsewhere(shared, agents, &records).await;
     let Place::Remote(link, ..) = &**here else { return Ok(adopted) };
-    let standings = link.connected(RUNNER_WITHIN).await?;
     let elsewhere = adopted.len();
     for Standing { of, unheard, next } in standings {
         let open = agents.get(&of.agent).is_some_and(|(agent, _)| agent.session() == Some(of.session));
@@ -134,7 +137,9 @@ async fn adopt_elsewhere(
             // Nothing of it was decided.
             None => agent.spec.as_ref().and_then(|spec| spec.runner.clone()),
         };
-        let Some(runner) = runner else { continue };
+        // One that was removed has given its sessions up.
+        let is_member = |runner: &RunnerName| shared.runners.as_ref().is_some_and(|all| all.has(runner));
+        let Some(runner) = runner.filter(is_member) else { continue };
         let place = shared.places.of(Some(&runner));
         let Place::Remote(link, ..) = &*place else { continue };
         let of = SessionKey { agent: name.clone(), session };
@@ -170,27 +175,27 @@ fn records(journal: &Journal) -> Result<BTreeMap<AgentName, Record>, ReadError> 
 }
 
 /// Cuts the connections to runners when it is dropped: whatever happens to the sessions here, they go on there.
-pub(super) struct Leaving(Vec<Link>);
+pub(super) struct Leaving(Option<Arc<Shared>>);
 
 impl Leaving {
-    pub(super) fn of(shared: &Shared) -> Self {
-        let places = shared.places.elsewhere().into_iter().chain([Arc::clone(shared.places.here())]);
-        let link = |place: Arc<Place>| match &*place {
-            Place::Embedded(_) => None,
-            Place::Remote(link, ..) => Some(link.clone()),
-        };
-        Self(places.filter_map(link).collect())
+    pub(super) fn of(shared: &Arc<Shared>) -> Self {
+        Self(Some(Arc::clone(shared)))
     }
 
     /// Keeps the connections.
     pub(super) fn stay(mut self) {
-        self.0.clear();
+        self.0 = None;
     }
 }
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        self.0.iter().for_each(Link::cut);
+        let Some(shared) = &self.0 else { return };
+        for place in shared.places.elsewhere().iter().chain([shared.places.here()]) {
+            if let Place::Remote(link, ..) = &**place {
+                link.cut();
+            }
+        }
     }
 }
 

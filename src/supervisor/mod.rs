@@ -47,7 +47,7 @@ pub use whispers::Offered;
 use serde::{Deserialize, Serialize};
 
 use crate::core::agent::Agent;
-use crate::core::id::{AgentName, NetworkName, WorkId};
+use crate::core::id::{AgentName, NetworkName, RunnerName, WorkId};
 use crate::core::input::Input;
 use crate::core::link::notes_lines_with_answers;
 use crate::core::post::Target;
@@ -129,6 +129,9 @@ pub struct View {
     /// True if the agent's account lets no session start before a time or a person's decision; false also if the view
     /// was made without looking at the whole fleet.
     pub closed: bool,
+    /// Machine of the agent's open session, or else of its next one; `None`: that of the bot. A change of the settings
+    /// moves no session that is open.
+    pub runner: Option<RunnerName>,
 }
 
 /// Function that ends processes which an earlier herder left, and returns the result; for simulations.

@@ -2,14 +2,15 @@
 //!
 //! The roster is a memo for each runner, and one for each invitation that was used, until it has expired anyway.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_nats::Subject;
 use futures_util::StreamExt as _;
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tracing::{error, info, warn};
 
 use super::fleet::storage_refusal;
@@ -18,8 +19,8 @@ use crate::clock;
 use crate::cluster::client::{LinkError, connect_bot};
 use crate::cluster::folder::Folder;
 use crate::cluster::joining::{self, Admitted};
-use crate::cluster::net::{Hub, HubError, Pace, Seen, Uplink};
-use crate::cluster::{invitation, revoking};
+use crate::cluster::net::{Allowance, Hub, Pace, Seen, Uplink};
+use crate::cluster::{invitation, permits, revoking};
 use crate::core::id::{AgentName, RunnerName};
 use crate::core::notice::{MachineNews, Notice, Refusal};
 use crate::core::post::Target;
@@ -37,8 +38,14 @@ const ROSTER: &str = "runner/roster/";
 /// Prefix of the keys of memos about used invitations; their public key follows.
 const USED: &str = "runner/invitation/";
 
+/// Number of requests to join that are looked at without a pause, and the interval of further ones: an invitation can send many.
+const JOINS: (u32, Duration) = (4, Duration::from_secs(1));
+
 /// Time for which a used invitation is remembered: it has expired by then, whatever the clocks differ.
 const REMEMBERED: Duration = invitation::VALID_FOR.saturating_mul(2);
+
+/// Time after which servers that could not be told of revoked keys are told again.
+const PUSH_AGAIN: Duration = Duration::from_secs(10);
 
 /// Reason why runners on other machines cannot be reached.
 #[derive(Debug, thiserror::Error)]
@@ -46,9 +53,6 @@ pub enum RunnersError {
     /// The servers, or the credentials, cannot be used.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// The servers cannot be listened to.
-    #[error(transparent)]
-    Hub(#[from] HubError),
     /// The roster cannot be read.
     #[error("the roster of runners cannot be read: {0}")]
     Read(#[from] ReadError),
@@ -88,13 +92,17 @@ struct Inner {
     hub: Hub,
     folder: Folder,
     journal: Journal,
-    roster: Mutex<BTreeMap<RunnerName, Member>>,
+    roster: Arc<Mutex<BTreeMap<RunnerName, Member>>>,
     /// Invitations that were used, with the time of that.
     used: Mutex<BTreeMap<String, Timestamp>>,
     /// Connections that were made, until somebody takes them.
     found: Mutex<Option<mpsc::UnboundedReceiver<(RunnerName, Link)>>>,
     /// Held while the roster is changed on disk.
     changing: tokio::sync::Mutex<()>,
+    /// Held while it is decided whether sessions begin on a runner.
+    looking: Mutex<()>,
+    /// Notified when the servers are to be told which keys open nothing any more.
+    revoked: Notify,
 }
 
 impl fmt::Debug for Runners {
@@ -118,17 +126,22 @@ impl Runners {
         let roster = members(journal)?;
         let used = times(journal)?;
         let uplink = connect_bot(&folder).await?;
-        let key = folder.bot().key.clone();
+        let key = folder.messages().clone();
         let name = folder.name().to_owned();
-        let hub = Hub::start(uplink.clone(), name, bot.epoch, key, Pace::default()).await?;
+        let hub = Hub::start(uplink.clone(), name, bot.epoch, key, Pace::default());
         for runner in roster.keys() {
             hub.admit(runner.as_str());
         }
         let (sender, found) = mpsc::unbounded_channel();
         let (lines, files) = (hub.clone(), FileStore::new(journal.data_dir()));
+        let roster = Arc::new(Mutex::new(roster));
+        let members = Arc::clone(&roster);
         let finds = Finds::by(move |runner| {
             let link = Link::by_line(lines.line(runner.as_str()), bot.clone());
             link.give_files(files.clone());
+            if !members.lock().unwrap_or_else(PoisonError::into_inner).contains_key(runner) {
+                link.give_up();
+            }
             // The receiver is gone once herder ends.
             let _ = sender.send((runner.clone(), link.clone()));
             Place::Remote(link, tools.clone(), Some(runner.clone()))
@@ -138,10 +151,12 @@ impl Runners {
             hub,
             folder,
             journal: journal.clone(),
-            roster: Mutex::new(roster),
+            roster,
             used: Mutex::new(used),
             found: Mutex::new(Some(found)),
             changing: tokio::sync::Mutex::default(),
+            looking: Mutex::default(),
+            revoked: Notify::new(),
         }));
         Ok((runners, finds))
     }
@@ -150,6 +165,12 @@ impl Runners {
     #[must_use]
     pub fn found(&self) -> Option<mpsc::UnboundedReceiver<(RunnerName, Link)>> {
         self.0.found.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Returns true if a runner is on the roster.
+    #[must_use]
+    pub fn has(&self, runner: &RunnerName) -> bool {
+        self.0.roster().contains_key(runner)
     }
 
     /// Returns why no session begins on a runner that answers; `None` if they begin.
@@ -161,7 +182,7 @@ impl Runners {
         }
     }
 
-    /// Answers machines that join, and tells the servers once which runners were removed before.
+    /// Answers machines that join, and tells the servers which runners were removed.
     pub async fn serve(&self, fleet: Fleet) {
         let inner = &self.0;
         let known: Vec<RunnerName> = inner.roster().keys().cloned().collect();
@@ -171,16 +192,20 @@ impl Runners {
             Ok(requests) => requests,
             Err(reason) => return error!(%reason, "no machine can join"),
         };
+        let mut allowance = Allowance::new(JOINS.0, JOINS.1);
         let joins = async {
             while let Some(request) = requests.next().await {
-                let Some(reply) = request.reply else { continue };
+                // The server does not check it, and the bot may publish where a newcomer may not.
+                let is_own = |reply: &Subject| permits::is_in(reply, &permits::join_inbox());
+                let reply = request.reply.filter(is_own).filter(|_| allowance.take());
+                let Some(reply) = reply else { continue };
                 let answer = inner.answer(&request.payload, &fleet).await;
                 if let Err(reason) = inner.uplink.client().publish(reply, answer.into()).await {
                     warn!(%reason, "a machine that joins was not answered");
                 }
             }
         };
-        tokio::join!(joins, inner.push());
+        tokio::join!(joins, inner.push(), inner.tell_twins(&fleet));
     }
 
     /// Ends the connections. Sessions on runners go on.
@@ -194,10 +219,42 @@ impl Inner {
         self.roster.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the servers which keys open nothing any more.
+    /// Tells the servers which keys open nothing any more, at first and whenever there are more, until they know it.
     async fn push(&self) {
-        if let Err(reason) = revoking::push(&self.folder).await {
-            warn!(%reason, "the servers may still let in runners that were removed; this bot does not");
+        let mut is_told = false;
+        loop {
+            match revoking::push(&self.folder).await {
+                Ok(()) => {
+                    is_told = false;
+                    self.revoked.notified().await;
+                }
+                Err(reason) => {
+                    if !std::mem::replace(&mut is_told, true) {
+                        warn!(%reason, "the servers may still let in runners that were removed; this bot does not");
+                    }
+                    tokio::time::sleep(PUSH_AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// Tells people of each name that two machines have: once until the name is admitted anew.
+    async fn tell_twins(&self, fleet: &Fleet) {
+        let (mut changed, mut told) = (self.hub.changed(), BTreeSet::new());
+        while changed.changed().await.is_ok() {
+            let known: Vec<RunnerName> = self.roster().keys().cloned().collect();
+            told.retain(|runner| known.contains(runner));
+            for runner in known {
+                let seen = self.hub.seen(runner.as_str());
+                let ids = seen.and_then(|seen| Some((seen.machine, seen.twin?.machine)));
+                let Some((first, second)) = ids else {
+                    told.remove(&runner);
+                    continue;
+                };
+                if told.insert(runner.clone()) {
+                    fleet.alert(Notice::Machine { runner, news: MachineNews::Twin { first, second } }).await;
+                }
+            }
         }
     }
 
@@ -205,10 +262,13 @@ impl Inner {
     async fn answer(&self, request: &[u8], fleet: &Fleet) -> Vec<u8> {
         let _alone = self.changing.lock().await;
         let now = clock::now();
-        let is_used = |key: &str| self.used.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key);
+        let is_used = |key: &str| {
+            self.roster().values().any(|member| member.key == key)
+                || self.used.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+        };
         let answer = joining::answer(&self.folder, request, dated(now), is_used);
         let Some(admitted) = answer.admitted else { return answer.bytes };
-        let Ok(runner) = RunnerName::new(&admitted.runner) else { return Vec::new() };
+        let runner = admitted.runner.clone();
         match self.admit(&runner, admitted, now).await {
             Ok(()) => {
                 info!(%runner, "a machine has joined");
@@ -241,6 +301,10 @@ impl Inner {
             known.iter().filter(|(_, at)| is_old(at)).map(|(key, _)| key.clone()).collect()
         };
         memos.extend(expired.iter().map(|key| used(key, None)));
+        // It is on disk before the key leaves the roster.
+        if let Some(before) = &before {
+            self.note_revoked(&before.key, now);
+        }
         self.journal.remember(memos).await?;
         {
             let mut known = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -248,17 +312,19 @@ impl Inner {
             known.retain(|key, _| !expired.contains(key));
         }
         self.roster().insert(runner.clone(), member);
-        if let Some(before) = before {
-            self.revoke(&before.key, now).await;
+        if before.is_some() {
+            // The machine that had the name is cut off, and another one may have it.
+            self.hub.dismiss(runner.as_str());
+            self.revoked.notify_one();
         }
         self.hub.admit(runner.as_str());
         Ok(())
     }
 
-    /// Makes a key open nothing any more.
-    async fn revoke(&self, key: &str, now: Timestamp) {
-        if let Err(reason) = revoking::revoke(&self.folder, key, dated(now)).await {
-            warn!(%reason, "the servers may still let in a runner that was removed; this bot does not");
+    /// Notes on disk that a key opens nothing any more. The servers are told in the background.
+    fn note_revoked(&self, key: &str, now: Timestamp) {
+        if let Err(reason) = revoking::note(&self.folder, key, dated(now)) {
+            error!(%reason, "the servers may still let in a runner that was removed; this bot does not");
         }
     }
 }
@@ -323,12 +389,14 @@ impl Fleet {
         let member = inner.0.roster().get(runner).cloned();
         let Some(member) = member else { return Err(no_runner(runner)) };
         let notice = Notice::Machine { runner: runner.clone(), news: MachineNews::Removed };
+        // It is on disk before the key leaves the roster.
+        inner.0.note_revoked(&member.key, clock::now());
         self.record_runner(memo(runner, None), asked, &notice).await?;
         inner.0.roster().remove(runner);
         self.look_at_runner(runner);
         inner.0.hub.dismiss(runner.as_str());
         self.shared.places.of(Some(runner)).give_up();
-        inner.0.revoke(&member.key, clock::now()).await;
+        inner.0.revoked.notify_one();
         Ok(notice)
     }
 
@@ -346,15 +414,16 @@ impl Fleet {
     }
 
     fn sessions_on(&self, runner: &RunnerName) -> u32 {
-        let runs = |view: &super::View| {
-            let spec = view.agent.spec.as_ref();
-            spec.is_some_and(|spec| spec.runner.as_ref() == Some(runner)) && view.agent.session().is_some()
-        };
+        let runs =
+            |view: &super::View| view.runner.as_ref() == Some(runner) && view.agent.session().is_some();
         u32::try_from(self.agents().iter().filter(|view| runs(view)).count()).unwrap_or(u32::MAX)
     }
 
     /// Lets sessions begin on a runner, or not, by what is known of it.
     pub fn look_at_runner(&self, runner: &RunnerName) {
+        // The state that was seen last is the one that stays.
+        let looking = self.shared.runners.as_ref().map(|runners| &runners.0.looking);
+        let _alone = looking.map(|looking| looking.lock().unwrap_or_else(PoisonError::into_inner));
         let place = self.shared.places.of(Some(runner));
         let away = place.is_out_of_reach().then_some(Shut::Away);
         let drained = || self.shared.runners.as_ref().and_then(|runners| runners.shut(runner));

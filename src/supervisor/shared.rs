@@ -296,12 +296,9 @@ impl Shared {
         self.places.here().prefixes(self.journal.id())
     }
 
-    /// Returns the place where the sessions of an agent run.
+    /// Returns the place of an agent's open session, or else of its next one.
     pub(super) fn place(&self, agent: &AgentName) -> Arc<Place> {
-        let runner = self.handle(agent).and_then(|handle| {
-            let view = handle.view.borrow();
-            view.agent.spec.as_ref()?.runner.clone()
-        });
+        let runner = self.handle(agent).and_then(|handle| handle.view.borrow().runner.clone());
         self.places.of(runner.as_ref())
     }
 

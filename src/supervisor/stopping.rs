@@ -25,7 +25,7 @@ use super::task::{Answer, Request};
 use super::{Asked, Fleet, View};
 use crate::clock;
 use crate::core::agent::Phase;
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, RunnerName};
 use crate::core::input::Control;
 use crate::core::notice::{Halt, Notice, Refusal};
 use crate::core::post::Target;
@@ -174,6 +174,15 @@ pub struct Resumed {
     pub others: Vec<(AgentName, Halt)>,
 }
 
+/// The processes of stopped agents.
+#[derive(Debug, Default)]
+struct Left {
+    /// Number of them on the machines that say it.
+    processes: usize,
+    /// Machines that do not answer.
+    unheard: BTreeSet<RunnerName>,
+}
+
 impl Fleet {
     /// Resumes the agents that the last `stop-all` stopped, except those that were paused since.
     ///
@@ -280,10 +289,11 @@ impl Fleet {
             warn!("stop-all: some sessions did not end in time");
         }
         let left = self.processes_left(agents).await;
-        let processes = u32::try_from(left).unwrap_or(u32::MAX);
+        let processes = u32::try_from(left.processes).unwrap_or(u32::MAX);
         let stopping = |view: &View| !over(view) && !self.is_deserted(&view.name);
-        let unheard = self.agents().into_iter().filter(stopping);
-        let unheard = unheard.filter(|view| self.shared.place(&view.name).is_out_of_reach());
+        let is_unheard =
+            |view: &View| view.runner.as_ref().is_some_and(|runner| left.unheard.contains(runner));
+        let unheard = self.agents().into_iter().filter(|view| stopping(view) && is_unheard(view));
         let unheard: Vec<AgentName> = unheard.map(|view| view.name).collect();
         let reply = match unheard.is_empty() {
             true => Notice::StoppedAll { agents: order.agents, processes },
@@ -359,10 +369,11 @@ impl Fleet {
     /// Counts the processes of stopped agents that are left. Those that are ending get some time, the rest is killed
     /// from here, since a driver may hang or an agent have no supervisor. Agents that were resumed since are left alone
     /// and not counted.
-    async fn processes_left(&self, agents: &[AgentName]) -> usize {
+    async fn processes_left(&self, agents: &[AgentName]) -> Left {
         for _ in 0..LEAVING.as_millis() / LOOK.as_millis() {
-            if self.left_of_stopped().await == 0 {
-                return 0;
+            let left = self.left_of_stopped().await;
+            if left.processes == 0 {
+                return left;
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -372,19 +383,33 @@ impl Fleet {
             let whose = |marker: String| AgentName::new(marker.strip_prefix(&ours)?.split('/').next()?).ok();
             names.extend(self.shared.trees.markers(&ours).await.into_iter().filter_map(whose));
         }
-        futures_util::future::join_all(names.iter().map(|agent| self.kill_what_is_left(agent))).await;
+        let kills = names.iter().map(|agent| self.kill_what_is_left(agent));
+        if tokio::time::timeout(SLACK, futures_util::future::join_all(kills)).await.is_err() {
+            warn!("stop-all: a machine does not say whether its processes were killed");
+        }
         self.left_of_stopped().await
     }
 
-    /// Returns the number of living processes of agents that are not at work.
-    async fn left_of_stopped(&self) -> usize {
-        let mut left = 0;
+    /// Counts the living processes of agents that are not at work, on each machine.
+    async fn left_of_stopped(&self) -> Left {
+        let at_work = |ours: &str| -> Vec<String> {
+            let views = self.agents().into_iter().filter(|view| self.is_at_work(view));
+            views.map(|view| format!("{ours}{}/", view.name)).collect()
+        };
+        let mut left = Left::default();
         for ours in self.shared.prefixes() {
-            let at_work = || {
-                let views = self.agents().into_iter().filter(|view| self.is_at_work(view));
-                views.map(|view| format!("{ours}{}/", view.name)).collect()
-            };
-            left += self.shared.trees.count_marked_but(&ours, at_work).await;
+            left.processes += self.shared.trees.count_marked_but(&ours, || at_work(&ours)).await;
+        }
+        let counts = self.shared.places.elsewhere().into_iter().map(|place| {
+            let ours = place.prefix(self.shared.journal.id());
+            let but = at_work(&ours);
+            async move { (place.runner().cloned(), place.count(ours, but).await) }
+        });
+        for (runner, count) in futures_util::future::join_all(counts).await {
+            match count {
+                Some(count) => left.processes += count,
+                None => left.unheard.extend(runner),
+            }
         }
         left
     }

@@ -306,7 +306,15 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 
 /// Returns the view of an agent before its supervisor has decided anything.
 pub(super) fn first_view(name: &AgentName, agent: &Arc<Agent>) -> View {
-    View { name: name.clone(), agent: Arc::clone(agent), live: Live::default(), hold: None, closed: false }
+    let runner = agent.spec.as_ref().and_then(|spec| spec.runner.clone());
+    View {
+        name: name.clone(),
+        agent: Arc::clone(agent),
+        live: Live::default(),
+        hold: None,
+        closed: false,
+        runner,
+    }
 }
 
 #[cfg(test)]

@@ -189,9 +189,9 @@ impl Shared {
         drop(self.places.of(runner));
         let mut promotion = self.turns.lock();
         promotion.needs(agent, needs);
-        promotion.runs_on(agent, runner);
+        let is_moved = promotion.runs_on(agent, runner);
         let before = promotion.deadline(now);
-        if promotion.stands(agent, account, standing, now) {
+        if promotion.stands(agent, account, standing, now) || is_moved {
             self.let_on(promotion, before, now);
         }
     }

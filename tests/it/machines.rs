@@ -1,6 +1,7 @@
 //! Agents on another machine: a real `nats-server` with keys and TLS, a bot and a runner as processes of their own, and
 //! real children. Bot, runner and server are killed, and the runner stands still.
 
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -115,8 +116,14 @@ impl World {
         said.trim().strip_prefix("herder runner join ").expect("a line to run").to_owned()
     }
 
+    /// Joins with the invitation on standard input.
     fn join(&self, invitation: &str) -> Output {
-        self.herder(&["runner", "join", invitation]).output().expect("it runs")
+        let mut command = self.herder(&["runner", "join", "-"]);
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().expect("it runs");
+        let line = format!("herder runner join {invitation}\n");
+        child.stdin.take().expect("a pipe").write_all(line.as_bytes()).expect("it reads");
+        child.wait_with_output().expect("it ends")
     }
 
     /// Starts the runner of `box4`.
@@ -179,6 +186,8 @@ async fn an_agent_works_on_a_machine_that_has_joined_and_not_once_it_is_removed(
     let again = world.join(&world.invitation());
     let said = String::from_utf8_lossy(&again.stderr).into_owned();
     assert!(!again.status.success() && said.contains("this machine belongs to a bot"), "{said}");
+    let refused = world.bot.ask("agent edit", &["spark", "runner=bxo4"]).await.lines.join("\n");
+    assert!(refused.contains("no machine of this name has joined"), "{refused}");
     world.begins().await;
     let status = ask(&world.bot.path("box4/data"), Question::Status).await.expect("the runner answers");
     assert_eq!(status.sessions.len(), 1, "it runs there");
@@ -196,6 +205,7 @@ async fn an_agent_works_on_a_machine_that_has_joined_and_not_once_it_is_removed(
     world.bot.does("task new", &["spark", "never done"]).await;
     world.wait("the third session does not begin", |world| world.begun() == 3).await;
     world.bot.does("runner remove", &["box4"]).await;
+    world.bot.does("task new", &["spark", "nowhere to begin"]).await;
     // The session is given up, and nothing begins instead of it.
     world.says("status", &["spark"], "waits for machine box4").await;
     world.says("runner list", &[], "No machine has joined").await;
@@ -282,6 +292,46 @@ async fn a_server_that_is_killed_costs_nothing_but_time() {
     world.says("task list", &["all"], "#1 done").await;
     assert_eq!(world.begun(), 1, "{}", world.bot.log());
     world.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_is_moved_is_stopped_where_its_session_runs() {
+    let world = World::open().await;
+    world.begins().await;
+    let here = world.bot.path("spark").display().to_string();
+    // Its session stays on the machine that it has begun on.
+    world.bot.does("agent edit", &["spark", "runner=", &format!("workspace={here}")]).await;
+    world.says("runner list", &[], "here, 1 session").await;
+    let runner = world.runner.as_ref().expect("it runs");
+    runner.sends(Signal::STOP);
+    world.says("runner list", &[], "away for").await;
+    let stopped = world.bot.ask("stop-all", &[]).await.lines.join("\n");
+    assert!(stopped.contains("Not verified, because their machines do not answer: spark"), "{stopped}");
+    runner.sends(Signal::CONT);
+    world.says("runner list", &[], "here, 0 sessions").await;
+    let pid = lines(&world.bot.path("spark/begun")).remove(0);
+    assert!(!Path::new("/proc").join(&pid).exists(), "process {pid} is left");
+    world.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_whose_way_is_taken_out_of_the_settings_is_given_up() {
+    let mut world = World::open().await;
+    world.begins().await;
+    world.bot.ends().await;
+    let file = world.bot.path("bot.toml");
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    let without: Vec<&str> = text.lines().filter(|line| !line.starts_with("servers =")).collect();
+    std::fs::write(&file, without.join("\n")).expect("it is written");
+    world.bot.is_started();
+    world.says("status", &["spark"], "waits for machine box4").await;
+    // It can be moved, and begins here.
+    let here = world.bot.path("spark").display().to_string();
+    world.runner.take().expect("it runs").dies();
+    world.go();
+    world.bot.does("agent edit", &["spark", "runner=", &format!("workspace={here}")]).await;
+    world.says("task list", &["all"], "#1 done").await;
+    world.bot.ends().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

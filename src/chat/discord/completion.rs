@@ -330,6 +330,7 @@ mod tests {
             live: Live::default(),
             hold: None,
             closed: false,
+            runner: None,
         }
     }
 

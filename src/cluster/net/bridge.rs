@@ -4,24 +4,26 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_nats::Subject;
-use futures_util::StreamExt as _;
 use nkeys::KeyPair;
-use tokio::io::{AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf, duplex, split};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
-use tokio_util::bytes::{Buf as _, Bytes};
-use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
+use tokio_util::bytes::{BufMut as _, Bytes, BytesMut};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
-use super::frame::{Arrival, Arrivals, BACKLOG_MAX, ConnectionId, FRAME_MAX, Numbered, WINDOW, weight};
+use super::frame::{Arrival, Arrivals, BACKLOG_MAX, ConnectionId, Numbered, PIECE_MAX, WINDOW, weight};
 use super::{Pace, Uplink};
 
 /// Size of the buffer of a local stream, in bytes per direction.
 const BUFFER: usize = 256 * 1024;
+
+/// Free space below which the buffer for pieces is made anew: small pieces share one.
+const BUFFER_MIN: usize = 4 * 1024;
 
 /// Publishes the messages of connections to one peer.
 #[derive(Clone)]
@@ -114,7 +116,7 @@ impl Port {
         match self.arrivals.take(message.n) {
             Arrival::Next => {}
             Arrival::Double => return true,
-            // The frames before it are still written.
+            // The pieces before it are still written.
             Arrival::Closed => return false,
             Arrival::Gap => {
                 debug!(id = %message.id, n = message.n, "a message of a connection was lost");
@@ -135,7 +137,7 @@ impl Port {
         }
         let weight = weight(&message.payload);
         let backlog = self.shared.backlog.fetch_add(weight, Ordering::Relaxed) + weight;
-        if backlog > BACKLOG_MAX || message.payload.len() > FRAME_MAX {
+        if backlog > BACKLOG_MAX || message.payload.len() > PIECE_MAX {
             warn!(id = %message.id, backlog, "a connection is closed: more was sent than its reader takes");
             self.shared.cut.cancel();
             return false;
@@ -199,6 +201,12 @@ impl Ports {
         Routed::Known
     }
 
+    /// Returns true if a message of the other end has come by one of the open connections within this time. Doubles do not
+    /// count.
+    pub(super) fn heard_within(&self, time: Duration) -> bool {
+        self.open_ports().values().any(|port| port.shared.heard().elapsed() < time)
+    }
+
     /// Ends all connections whose messages come by a subject that begins with `prefix`.
     pub(super) fn cut(&self, prefix: &str) {
         self.open_ports().retain(|_, port| {
@@ -211,19 +219,24 @@ impl Ports {
     }
 }
 
-fn codec() -> LengthDelimitedCodec {
-    LengthDelimitedCodec::builder().length_field_length(4).max_frame_length(FRAME_MAX).new_codec()
+/// Reads the next piece of a stream; `None` at its end. Nothing is lost if it is dropped.
+async fn next_piece(reader: &mut ReadHalf<DuplexStream>, buffer: &mut BytesMut) -> io::Result<Option<Bytes>> {
+    if buffer.capacity() < BUFFER_MIN {
+        buffer.reserve(PIECE_MAX);
+    }
+    let read = reader.read_buf(&mut (&mut *buffer).limit(PIECE_MAX)).await?;
+    Ok((read > 0).then(|| buffer.split().freeze()))
 }
 
-/// Publishes the frames of the local stream until it ends, the other end is silent, or nothing can be published.
+/// Publishes the pieces of the local stream until it ends, the other end is silent, or nothing can be published.
 async fn send(
     id: ConnectionId,
-    reader: ReadHalf<DuplexStream>,
+    mut reader: ReadHalf<DuplexStream>,
     outlet: &Outlet,
     shared: &Shared,
     pace: Pace,
 ) {
-    let mut frames = FramedRead::new(reader, codec());
+    let mut buffer = BytesMut::new();
     let mut taken = shared.taken.subscribe();
     let mut tick = interval_at(Instant::now() + pace.beat, pace.beat);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -241,17 +254,13 @@ async fn send(
                 Bytes::new()
             }
             Ok(()) = taken.changed(), if !has_room => continue,
-            frame = frames.next(), if has_room => match frame {
-                Some(Ok(frame)) if !frame.is_empty() => frame.freeze(),
-                Some(Ok(_)) => {
-                    debug!(%id, "a frame of a local stream is empty");
+            piece = next_piece(&mut reader, &mut buffer), if has_room => match piece {
+                Ok(Some(piece)) => piece,
+                Ok(None) => return,
+                Err(reason) => {
+                    debug!(%id, %reason, "a local stream cannot be read");
                     return;
                 }
-                Some(Err(reason)) => {
-                    debug!(%id, %reason, "a local stream does not hold frames");
-                    return;
-                }
-                None => return,
             }
         };
         n += 1;
@@ -268,7 +277,7 @@ async fn send(
     }
 }
 
-/// Writes received frames to the local stream until no more can come. If its reader is gone, the rest is dropped.
+/// Writes received pieces to the local stream until no more can come. If its reader is gone, the rest is dropped.
 async fn write(
     mut writer: WriteHalf<DuplexStream>,
     mut received: mpsc::UnboundedReceiver<Bytes>,
@@ -278,13 +287,11 @@ async fn write(
     while let Some(payload) = received.recv().await {
         let weight = weight(&payload);
         if !is_broken {
-            // A frame has at most 900 KiB.
-            let length = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes();
-            is_broken = writer.write_all_buf(&mut length.as_slice().chain(payload)).await.is_err();
+            is_broken = writer.write_all(&payload).await.is_err();
         }
         shared.backlog.fetch_sub(weight, Ordering::Relaxed);
         let written = shared.written.fetch_add(weight, Ordering::Relaxed) + weight;
-        if written - announced >= WINDOW / 2 {
+        if written - announced >= WINDOW / 4 {
             announced = written;
             shared.due.notify_one();
         }
@@ -293,6 +300,7 @@ async fn write(
 
 #[cfg(test)]
 mod tests {
+    use super::super::SUBSCRIPTION_MAX;
     use super::*;
 
     fn port() -> (Port, mpsc::UnboundedReceiver<Bytes>) {
@@ -310,30 +318,39 @@ mod tests {
         Numbered { id: ConnectionId { epoch: 1, number: 1 }, n, taken: None, payload }
     }
 
+    /// Gives a port pieces until it ends; returns their number with the last one.
+    fn fill(port: &mut Port, piece: &'static [u8]) -> u64 {
+        // A port that takes everything fails the test, and does not fill the memory.
+        let end = (1..=2 * BACKLOG_MAX / weight(&Bytes::from_static(piece)))
+            .find(|n| !port.take(numbered(*n, Bytes::from_static(piece))));
+        end.expect("the port takes everything")
+    }
+
     #[tokio::test]
     async fn a_peer_that_ignores_the_window_is_cut_off_before_the_backlog_grows() {
         let (mut port, mut received) = port();
-        let frame = Bytes::from(vec![7; FRAME_MAX]);
-        let mut n = 1;
-        while port.take(numbered(n, frame.clone())) {
-            n += 1;
-        }
+        fill(&mut port, &[7; PIECE_MAX]);
         assert!(port.shared.cut.is_cancelled());
         let mut kept = 0;
         while let Ok(payload) = received.try_recv() {
             kept += weight(&payload);
         }
-        assert!(kept <= BACKLOG_MAX && kept + weight(&frame) > BACKLOG_MAX, "{kept}");
+        let one = weight(&Bytes::from_static(&[7; PIECE_MAX]));
+        assert!(kept <= BACKLOG_MAX && kept + one > BACKLOG_MAX, "{kept}");
     }
 
     #[tokio::test]
-    async fn many_small_frames_are_bounded_as_well() {
+    async fn many_small_pieces_are_bounded_as_well() {
         let (mut port, _received) = port();
-        let mut n = 1;
-        while port.take(numbered(n, Bytes::from_static(b"x"))) {
-            n += 1;
-        }
-        assert!(n < 16_000, "{n}");
+        let taken = fill(&mut port, b"x");
+        assert!(taken < SUBSCRIPTION_MAX as u64, "{taken}");
+    }
+
+    #[tokio::test]
+    async fn a_piece_that_is_too_long_ends_the_connection() {
+        let (mut port, _received) = port();
+        assert!(!port.take(numbered(1, Bytes::from_static(&[7; PIECE_MAX + 1]))));
+        assert!(port.shared.cut.is_cancelled());
     }
 
     #[tokio::test]

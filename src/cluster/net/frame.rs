@@ -4,22 +4,23 @@ use std::fmt;
 use std::str::FromStr;
 
 use async_nats::{HeaderMap, HeaderName, Message};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use nkeys::KeyPair;
 use tokio_util::bytes::Bytes;
 
-/// Maximum length of a frame, in bytes; the same as that of a message between bot and runner.
-pub const FRAME_MAX: usize = 900 * 1024;
+use super::super::keys::{self, KeyError};
 
-/// Maximum weight of frames that were sent and not yet taken by the other end.
-pub(super) const WINDOW: u64 = 4 * 1024 * 1024;
+/// Maximum length of a piece, in bytes. Pings and beats come between two of them, so that it is short.
+pub(super) const PIECE_MAX: usize = 16 * 1024;
 
-/// Maximum weight of frames that wait for a slow reader. An end that keeps to [`WINDOW`] never reaches it.
-pub(super) const BACKLOG_MAX: u64 = WINDOW + FRAME_MAX as u64 + OVERHEAD;
+/// Maximum weight of pieces that were sent and not yet taken by the other end. Pings and beats wait behind them: 128 KiB
+/// take a second at 1 Mbit/s.
+pub(super) const WINDOW: u64 = 128 * 1024;
 
-/// Weight of a frame beside its bytes.
-const OVERHEAD: u64 = 512;
+/// Maximum weight of pieces that wait for a slow reader. An end that keeps to [`WINDOW`] never reaches it.
+pub(super) const BACKLOG_MAX: u64 = WINDOW + PIECE_MAX as u64 + OVERHEAD;
+
+/// Weight of a piece beside its bytes: 128 of them fill the window, and a subscription holds twice as many.
+const OVERHEAD: u64 = 1024;
 
 const CONNECTION: HeaderName = HeaderName::from_static("C");
 const NUMBER: HeaderName = HeaderName::from_static("N");
@@ -72,7 +73,7 @@ pub(super) struct Numbered {
     pub(super) n: u64,
     /// Weight that the other end has taken so far, if it says so.
     pub(super) taken: Option<u64>,
-    /// The frame; empty for a sign of life.
+    /// A piece of the stream; empty for a sign of life.
     pub(super) payload: Bytes,
 }
 
@@ -86,11 +87,7 @@ impl Numbered {
     ///
     /// # Errors
     /// The key cannot sign.
-    pub(super) fn headers(
-        &self,
-        subject: &str,
-        key: Option<&KeyPair>,
-    ) -> Result<HeaderMap, nkeys::error::Error> {
+    pub(super) fn headers(&self, subject: &str, key: Option<&KeyPair>) -> Result<HeaderMap, KeyError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONNECTION, self.id.to_string());
         headers.insert(NUMBER, self.n.to_string());
@@ -98,7 +95,7 @@ impl Numbered {
             headers.insert(TAKEN, taken.to_string());
         }
         if let Some(key) = key {
-            headers.insert(SIGNATURE, sign(key, &self.signed(subject))?);
+            headers.insert(SIGNATURE, keys::sign(key, &self.signed(subject))?);
         }
         Ok(headers)
     }
@@ -117,7 +114,7 @@ impl Numbered {
             payload: message.payload,
         };
         if let Some(key) = key
-            && !is_signed(key, &read.signed(&message.subject), text(SIGNATURE))
+            && !text(SIGNATURE).is_some_and(|it| keys::is_signed(key, &read.signed(&message.subject), it))
         {
             return Err(Rejection::Signature);
         }
@@ -130,20 +127,6 @@ impl Numbered {
     }
 }
 
-/// Returns the signature of `text`, for a header.
-///
-/// # Errors
-/// The key cannot sign.
-pub(super) fn sign(key: &KeyPair, text: &[u8]) -> Result<String, nkeys::error::Error> {
-    Ok(STANDARD.encode(key.sign(text)?))
-}
-
-/// Returns true if `signature` is that of `text` by the key.
-pub(super) fn is_signed(key: &KeyPair, text: &[u8], signature: Option<&str>) -> bool {
-    let signature = signature.and_then(|signature| STANDARD.decode(signature).ok());
-    signature.is_some_and(|signature| signature.len() == 64 && key.verify(text, &signature).is_ok())
-}
-
 /// Returns the signed text of a grant: the reply subject and the incarnation tie it to one beat.
 pub(super) fn grant_text(reply: &str, incarnation: &str, body: &[u8]) -> Vec<u8> {
     [format!("{reply}\n{incarnation}\n").as_bytes(), body].concat()
@@ -154,7 +137,7 @@ pub(super) fn is_incarnation(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Returns the weight of a frame in the window.
+/// Returns the weight of a piece in the window.
 pub(super) fn weight(payload: &Bytes) -> u64 {
     payload.len() as u64 + OVERHEAD
 }

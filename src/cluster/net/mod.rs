@@ -1,8 +1,11 @@
 //! Connections between bot and runners over core NATS: ordered byte streams that end when anything is lost.
 //!
 //! A runner's [`Station`] sends beats, which the bot's [`Hub`] answers with signed grants. The hub opens connections to a
-//! runner that has beaten. Each message carries one frame, the connection's id and its own number; a number that is
-//! missing ends the connection, and both ends make a new one.
+//! runner that has beaten. Each message carries a piece of the stream, the connection's id and its own number; a number
+//! that is missing ends the connection, and both ends make a new one.
+//!
+//! Each runner has subscriptions of its own, and what one of them has no room for is dropped: the missing number ends the
+//! connections of that runner, and of no other one.
 
 mod bridge;
 mod frame;
@@ -20,15 +23,15 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-pub use frame::FRAME_MAX;
-pub use hub::{Hub, HubError, Line, Seen};
+pub use hub::{Hub, Line, Seen, Twin};
 pub use station::{Facts, GrantState, Identity, Station, StationError, draw_incarnation};
 
 /// Version of beats and grants.
 pub const BEAT_VERSION: u32 = 1;
 
-/// Maximum number of messages that wait in this process for one subscription; more of them count as a lost link.
-const SUBSCRIPTION_MAX: usize = 4096;
+/// Maximum number of messages that wait in this process for one subscription; more of them are dropped. A connection never
+/// has that many on their way.
+const SUBSCRIPTION_MAX: usize = 256;
 
 /// Maximum number of messages that wait in this process to be sent.
 const OUTBOX_MAX: usize = 64;
@@ -43,17 +46,16 @@ pub struct Pace {
     pub beat: Duration,
     /// Time without a beat after which a runner is away, and without a message after which a connection ends.
     pub away: Duration,
-    /// Time after a beat during which a runner of the same name on another machine is refused.
-    pub twin: Duration,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { beat: Duration::from_secs(2), away: Duration::from_secs(6), twin: Duration::from_secs(45) }
+        Self { beat: Duration::from_secs(2), away: Duration::from_secs(6) }
     }
 }
 
-/// A client of the NATS server, with a count of everything that may have cost it messages. Cheap to clone.
+/// A client of the NATS server, with a count of everything that may have cost all of its subscriptions messages. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Uplink {
     client: Client,
@@ -67,15 +69,20 @@ impl Uplink {
     /// The server cannot be reached or refuses the client, unless `options` retries the first attempt.
     pub async fn connect(options: ConnectOptions, servers: impl ToServerAddrs) -> Result<Self, ConnectError> {
         let (count, lost) = watch::channel(0_u64);
-        let refused = AtomicBool::new(false);
+        let (refused, overflow) = (AtomicBool::new(false), Rejected::default());
         let client = options
             .subscription_capacity(SUBSCRIPTION_MAX)
             .client_capacity(OUTBOX_MAX)
             .event_callback(move |event| {
                 let loses = match &event {
-                    Event::Disconnected | Event::Closed | Event::SlowConsumer(_) => {
+                    Event::Disconnected | Event::Closed => {
                         warn!(%event, "the link to the NATS server has lost messages");
                         true
+                    }
+                    // One subscription's own matter: its messages are numbered.
+                    Event::SlowConsumer(_) => {
+                        overflow.count("a subscription", &"more came than is read");
+                        false
                     }
                     Event::Connected => {
                         refused.store(false, Relaxed);
@@ -127,7 +134,6 @@ struct Beat {
     v: u32,
     incarnation: String,
     machine: String,
-    boot: String,
     sessions: usize,
     #[serde(default)]
     load: Option<f64>,
@@ -145,19 +151,36 @@ struct Grant {
     refused: Option<String>,
 }
 
-/// Returns the subject of a runner's beats.
-fn beat_subject(bot: &str, runner: &str) -> String {
-    format!("herder.{bot}.beat.{runner}")
+/// A limit to how often something is done: a few times at once, and then once per interval.
+#[derive(Debug)]
+pub struct Allowance {
+    left: u32,
+    most: u32,
+    every: Duration,
+    since: Instant,
 }
 
-/// Returns the subject of messages to a run of a runner.
-fn to_subject(bot: &str, runner: &str, incarnation: &str) -> String {
-    format!("herder.{bot}.to.{runner}.{incarnation}")
-}
+impl Allowance {
+    /// Returns an allowance of `most` times at once, and of one more after each interval of at least a millisecond.
+    #[must_use]
+    pub fn new(most: u32, every: Duration) -> Self {
+        Self { left: most, most, every: every.max(Duration::from_millis(1)), since: Instant::now() }
+    }
 
-/// Returns the subject of messages from a run of a runner.
-fn from_subject(bot: &str, runner: &str, incarnation: &str) -> String {
-    format!("herder.{bot}.from.{runner}.{incarnation}")
+    /// Returns true if it may be done now, and counts it.
+    pub fn take(&mut self) -> bool {
+        let gained = self.since.elapsed().as_nanos() / self.every.as_nanos();
+        match u32::try_from(gained) {
+            Ok(gained) if gained < self.most => {
+                self.left = self.left.saturating_add(gained).min(self.most);
+                self.since += self.every * gained;
+            }
+            _ => (self.left, self.since) = (self.most, Instant::now()),
+        }
+        let is_left = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        is_left
+    }
 }
 
 /// A count of dropped messages, told at most once a minute.
@@ -176,6 +199,7 @@ impl Rejected {
     }
 
     /// Returns the number of messages that were dropped so far.
+    #[cfg(test)]
     fn total(&self) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0
     }

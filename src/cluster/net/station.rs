@@ -15,11 +15,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
+use super::super::keys;
+use super::super::permits::Subjects;
 use super::bridge::{Outlet, Ports, Routed};
-use super::frame::{Numbered, SIGNATURE, Taken, grant_text, is_signed};
-use super::{BEAT_VERSION, Beat, Grant, Pace, Rejected, Uplink, beat_subject, from_subject, to_subject};
+use super::frame::{Numbered, SIGNATURE, Taken, grant_text};
+use super::{BEAT_VERSION, Beat, Grant, Pace, Rejected, Uplink};
 
-/// Number of beats in a row without a grant after which no connection is left.
+/// Number of beats in a row without a grant after which no connection is left, unless one of them says that the bot lives:
+/// on a slow link a grant comes too late.
 const MISSED_MAX: u32 = 2;
 
 /// Reason why a runner cannot hear its bot.
@@ -37,7 +40,7 @@ pub struct Identity {
     pub bot: String,
     /// Name of the runner.
     pub runner: String,
-    /// Public key of the bot, pinned when the runner joined.
+    /// Public key of the bot's messages, pinned when the runner joined.
     pub bot_key: KeyPair,
     /// The random id of this run; see [`draw_incarnation`].
     pub incarnation: String,
@@ -48,8 +51,6 @@ pub struct Identity {
 pub struct Facts {
     /// The id of the machine.
     pub machine: String,
-    /// The id of the machine's boot.
-    pub boot: String,
     /// Number of sessions.
     pub sessions: usize,
     /// Load of the machine.
@@ -72,7 +73,7 @@ pub struct GrantState {
 /// Reason why a beat was not granted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Missed {
-    #[error("nobody has answered: {0}")]
+    #[error("nobody has answered ({0}): the bot does not run, or has taken this runner out")]
     Absent(#[from] RequestError),
     #[error("the beat could not be sent, or its answer has not come in time")]
     Late(#[from] tokio::time::error::Elapsed),
@@ -90,6 +91,7 @@ pub(super) enum Missed {
 pub struct Station<F> {
     uplink: Uplink,
     identity: Identity,
+    subjects: Subjects,
     facts: F,
     pace: Pace,
     ports: Ports,
@@ -116,6 +118,7 @@ impl<F: Fn() -> Facts> Station<F> {
         let tasks = TaskTracker::new();
         Self {
             uplink,
+            subjects: Subjects::new(&identity.bot),
             identity,
             facts,
             pace,
@@ -128,14 +131,14 @@ impl<F: Fn() -> Facts> Station<F> {
     }
 
     /// Returns a watch of the grant.
-    #[must_use]
-    pub fn grant(&self) -> watch::Receiver<GrantState> {
+    #[cfg(test)]
+    pub(super) fn grant(&self) -> watch::Receiver<GrantState> {
         self.grant.subscribe()
     }
 
     /// Returns the number of messages that were dropped because the bot has not signed them.
-    #[must_use]
-    pub fn rejected(&self) -> u64 {
+    #[cfg(test)]
+    pub(super) fn rejected(&self) -> u64 {
         self.rejected.total()
     }
 
@@ -149,8 +152,8 @@ impl<F: Fn() -> Facts> Station<F> {
         attend: impl Fn(DuplexStream) -> BoxFuture<'static, ()>,
         shutdown: CancellationToken,
     ) -> Result<(), StationError> {
-        let Identity { bot, runner, incarnation, .. } = &self.identity;
-        let messages = self.uplink.client.subscribe(to_subject(bot, runner, incarnation)).await?;
+        let Identity { runner, incarnation, .. } = &self.identity;
+        let messages = self.uplink.client.subscribe(self.subjects.to(runner, incarnation)).await?;
         tokio::select! {
             biased;
             () = shutdown.cancelled() => {}
@@ -169,8 +172,8 @@ impl<F: Fn() -> Facts> Station<F> {
     }
 
     fn outlet(&self) -> Outlet {
-        let Identity { bot, runner, incarnation, .. } = &self.identity;
-        Outlet::new(self.uplink.clone(), from_subject(bot, runner, incarnation), None)
+        let Identity { runner, incarnation, .. } = &self.identity;
+        Outlet::new(self.uplink.clone(), self.subjects.from(runner, incarnation), None)
     }
 
     /// Takes messages until the client is closed.
@@ -232,7 +235,8 @@ impl<F: Fn() -> Facts> Station<F> {
         if let Missed::Refused(sentence) = reason {
             state.refusal = Some(sentence.clone());
         }
-        if missed >= MISSED_MAX {
+        let is_denied = matches!(reason, Missed::Refused(_) | Missed::Epoch);
+        if missed >= MISSED_MAX && (is_denied || !self.ports.heard_within(self.pace.away)) {
             // A connection that was taken since the last beat ends with it.
             self.ports.cut("");
             state.granted = false;
@@ -252,12 +256,12 @@ impl<F: Fn() -> Facts> Station<F> {
 
     /// Sends a beat; returns the epoch of its grant.
     pub(super) async fn ask(&self) -> Result<u64, Missed> {
-        let Identity { bot, runner, incarnation, .. } = &self.identity;
-        let Facts { machine, boot, sessions, load, free_disk } = (self.facts)();
+        let Identity { runner, incarnation, .. } = &self.identity;
+        let Facts { machine, sessions, load, free_disk } = (self.facts)();
         let incarnation = incarnation.clone();
-        let beat = Beat { v: BEAT_VERSION, incarnation, machine, boot, sessions, load, free_disk };
+        let beat = Beat { v: BEAT_VERSION, incarnation, machine, sessions, load, free_disk };
         let request = Request::new().payload(serde_json::to_vec(&beat)?.into()).timeout(None);
-        let answer = self.uplink.client.send_request(beat_subject(bot, runner), request);
+        let answer = self.uplink.client.send_request(self.subjects.beat(runner), request);
         // The client's own limit does not cover the time until the beat is sent.
         let answer = tokio::time::timeout(self.pace.beat, answer).await??;
         let grant = self.read(&answer)?;
@@ -273,8 +277,7 @@ impl<F: Fn() -> Facts> Station<F> {
     fn read(&self, answer: &Message) -> Result<Grant, Missed> {
         let text = grant_text(&answer.subject, &self.identity.incarnation, &answer.payload);
         let signature = answer.headers.as_ref().and_then(|headers| headers.get(SIGNATURE));
-        let signature = signature.map(async_nats::HeaderValue::as_str);
-        if !is_signed(&self.identity.bot_key, &text, signature) {
+        if !signature.is_some_and(|it| keys::is_signed(&self.identity.bot_key, &text, it.as_str())) {
             return Err(Missed::Signature);
         }
         Ok(serde_json::from_slice(&answer.payload)?)

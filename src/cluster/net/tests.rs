@@ -14,18 +14,23 @@ use tokio_util::bytes::Bytes;
 use tokio_util::codec::{Framed, FramedRead, FramedWrite, LengthDelimitedCodec};
 use tokio_util::sync::CancellationToken;
 
-use super::frame::{ConnectionId, FRAME_MAX, Numbered, WINDOW};
+use super::super::keys;
+use super::super::permits::Subjects;
+use super::frame::{ConnectionId, Numbered, WINDOW};
 use super::station::Missed;
 use super::*;
 
+mod flood;
+mod nonce;
+mod slow_link;
+
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Maximum length of a frame of these streams.
+const FRAME_MAX: usize = 900 * 1024;
+
 fn pace() -> Pace {
-    Pace {
-        beat: Duration::from_millis(300),
-        away: Duration::from_millis(1500),
-        twin: Duration::from_secs(600),
-    }
+    Pace { beat: Duration::from_millis(300), away: Duration::from_millis(1500) }
 }
 
 async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
@@ -58,14 +63,20 @@ impl Server {
     }
 
     async fn uplink(&self) -> Uplink {
-        let options = ConnectOptions::new()
-            .retry_on_initial_connect()
-            .ping_interval(Duration::from_millis(500))
-            .reconnect_delay_callback(|_| Duration::from_millis(50));
-        let uplink = Uplink::connect(options, format!("127.0.0.1:{}", self.port)).await.unwrap();
-        soon("the server's start", uplink.client().flush()).await.unwrap();
-        uplink
+        uplink(self.port, Duration::from_millis(500)).await
     }
+}
+
+async fn uplink(port: u16, ping: Duration) -> Uplink {
+    let options = ConnectOptions::new()
+        .retry_on_initial_connect()
+        // The bot answers to the runner's own inbox alone.
+        .custom_inbox_prefix("_INBOX.r")
+        .ping_interval(ping)
+        .reconnect_delay_callback(|_| Duration::from_millis(50));
+    let uplink = Uplink::connect(options, format!("127.0.0.1:{port}")).await.unwrap();
+    soon("the server's start", uplink.client().flush()).await.unwrap();
+    uplink
 }
 
 fn spawn(port: u16) -> Child {
@@ -99,13 +110,13 @@ impl Rig {
         let server = Server::start().await;
         let key = KeyPair::new_user();
         let uplink = server.uplink().await;
-        let hub = Hub::start(uplink, String::from("b"), 7, key.clone(), pace()).await.unwrap();
+        let hub = Hub::start(uplink, String::from("b"), 7, key.clone(), pace());
         hub.admit("r");
         let line = hub.line("r");
         Self { server, key, hub, line, tasks: JoinSet::new() }
     }
 
-    async fn station(&self, machine: &'static str) -> (TestStation, Identity) {
+    fn station(&self, uplink: Uplink, machine: &'static str, pace: Pace) -> (TestStation, Identity) {
         let identity = Identity {
             bot: String::from("b"),
             runner: String::from("r"),
@@ -114,16 +125,20 @@ impl Rig {
         };
         let facts: Box<dyn Fn() -> Facts + Send + Sync> = Box::new(move || Facts {
             machine: String::from(machine),
-            boot: String::from("boot"),
             sessions: 3,
             load: Some(0.5),
             free_disk: None,
         });
-        (Arc::new(Station::new(self.server.uplink().await, identity.clone(), facts, pace())), identity)
+        (Arc::new(Station::new(uplink, identity.clone(), facts, pace)), identity)
     }
 
     async fn runner(&mut self, machine: &'static str) -> Runner {
-        let (station, identity) = self.station(machine).await;
+        let uplink = self.server.uplink().await;
+        self.runner_by(uplink, machine, pace())
+    }
+
+    fn runner_by(&mut self, uplink: Uplink, machine: &'static str, pace: Pace) -> Runner {
+        let (station, identity) = self.station(uplink, machine, pace);
         let (offered, streams) = mpsc::unbounded_channel();
         let shutdown = CancellationToken::new();
         let (serving, stop) = (Arc::clone(&station), shutdown.clone());
@@ -372,7 +387,7 @@ async fn a_gap_ends_the_connection_at_both_ends() {
     let mut runner = rig.runner("m1").await;
     let (mut bot, mut host) = rig.open(&mut runner).await;
     let third = rig.server.uplink().await;
-    let subject = from_subject("b", "r", &runner.identity.incarnation);
+    let subject = Subjects::new("b").from("r", &runner.identity.incarnation);
     let id = ConnectionId { epoch: 7, number: 1 };
     let later = Numbered { id, n: 500, taken: None, payload: Bytes::from_static(b"later") };
     let headers = later.headers(&subject, None).unwrap();
@@ -388,11 +403,16 @@ async fn of_two_machines_of_one_name_the_second_is_refused() {
     let mut rig = Rig::new().await;
     let mut first = rig.runner("m1").await;
     until_granted(&first, true).await;
+    let mut changed = rig.hub.changed();
     let second = rig.runner("m2").await;
     let mut grant = second.station.grant();
     let state = soon("the refusal", grant.wait_for(|state| state.refusal.is_some())).await.unwrap().clone();
     assert!(!state.granted && state.refusal.unwrap().contains("runner r "));
-    assert_eq!(rig.hub.seen("r").unwrap().incarnation, first.identity.incarnation);
+    soon("the news of it", changed.changed()).await.unwrap();
+    let seen = rig.hub.seen("r").unwrap();
+    assert_eq!((seen.machine.as_str(), &seen.incarnation), ("m1", &first.identity.incarnation));
+    let twin = seen.twin.unwrap();
+    assert_eq!((twin.machine.as_str(), &twin.incarnation), ("m2", &second.identity.incarnation));
     let (mut bot, mut host) = rig.open(&mut first).await;
     speak(&mut bot, &mut host).await;
     // The same machine again takes its own place at once.
@@ -402,24 +422,50 @@ async fn of_two_machines_of_one_name_the_second_is_refused() {
     first.shutdown.cancel();
     let (mut bot, mut host) = rig.open(&mut third).await;
     speak(&mut bot, &mut host).await;
+    assert_eq!(rig.hub.seen("r").unwrap().twin.unwrap().machine, "m2");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dismissed_runner_is_refused_and_its_connections_end() {
+async fn a_machine_that_fell_silent_keeps_its_name_until_it_is_removed() {
+    let mut rig = Rig::new().await;
+    let first = rig.runner("m1").await;
+    until_granted(&first, true).await;
+    first.shutdown.cancel();
+    let mut changed = rig.hub.changed();
+    soon("its absence", async {
+        while rig.hub.seen("r").unwrap().here {
+            changed.changed().await.unwrap();
+        }
+    })
+    .await;
+    let mut second = rig.runner("m2").await;
+    let mut grant = second.station.grant();
+    soon("the refusal", grant.wait_for(|state| state.refusal.is_some())).await.unwrap();
+    assert!(!rig.hub.seen("r").unwrap().here);
+    // It has joined anew.
+    rig.hub.admit("r");
+    let (mut bot, mut host) = rig.open(&mut second).await;
+    speak(&mut bot, &mut host).await;
+    assert_eq!(rig.hub.seen("r").unwrap().machine, "m2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dismissed_runner_is_not_answered_and_its_connections_end() {
     let mut rig = Rig::new().await;
     let mut runner = rig.runner("m1").await;
     let (mut bot, mut host) = rig.open(&mut runner).await;
+    until_granted(&runner, true).await;
     rig.hub.dismiss("r");
     assert!(soon("the bot's end", bot.next()).await.is_none());
     assert!(soon("the host's end", host.next()).await.is_none());
     assert_eq!(rig.hub.seen("r"), None);
-    let mut grant = runner.station.grant();
-    let is_refused = |state: &GrantState| !state.granted && state.refusal.is_some();
-    let state = soon("the refusal", grant.wait_for(is_refused)).await.unwrap().clone();
-    assert!(state.refusal.unwrap().contains("runner r "));
+    until_granted(&runner, false).await;
+    // The name is another machine's, also while the one before is still let in.
     rig.hub.admit("r");
-    rig.line = rig.hub.line("r");
-    let (mut bot, mut host) = rig.open(&mut runner).await;
+    let mut grant = runner.station.grant();
+    soon("the refusal", grant.wait_for(|state| state.refusal.is_some())).await.unwrap();
+    let mut other = rig.runner("m2").await;
+    let (mut bot, mut host) = rig.open(&mut other).await;
     speak(&mut bot, &mut host).await;
 }
 
@@ -428,9 +474,10 @@ async fn a_grant_of_another_key_or_for_another_beat_counts_for_nothing() {
     let rig = Rig::new().await;
     soon("the hub's end", rig.hub.close()).await;
     let impostor = rig.server.uplink().await;
-    let mut beats = impostor.client().subscribe(beat_subject("b", "*")).await.unwrap();
+    let mut beats = impostor.client().subscribe(Subjects::new("b").beat("*")).await.unwrap();
     settled(&impostor).await;
-    let (station, identity) = rig.station("m1").await;
+    let uplink = rig.server.uplink().await;
+    let (station, identity) = rig.station(uplink, "m1", pace());
     let (bot, stranger) = (rig.key.clone(), KeyPair::new_user());
     let answering = async {
         let mut first_reply = None;
@@ -445,7 +492,7 @@ async fn a_grant_of_another_key_or_for_another_beat_counts_for_nothing() {
                 1 => (&bot, &first),
                 _ => (&bot, &reply),
             };
-            let signature = frame::sign(key, &frame::grant_text(signed, incarnation, body)).unwrap();
+            let signature = keys::sign(key, &frame::grant_text(signed, incarnation, body)).unwrap();
             let mut headers = HeaderMap::new();
             headers.insert(frame::SIGNATURE, signature);
             let sent = impostor.client().publish_with_headers(reply, headers, Bytes::from_static(body));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hold, Promotion};
+use super::{Hold, Place, Promotion, State};
 use crate::id::{AgentName, RunnerName};
 
 /// Reason why no session begins on a machine.
@@ -16,17 +16,18 @@ pub enum Shut {
 }
 
 impl Promotion {
-    /// Sets the machine that an agent runs on; `None`: that of the bot.
-    pub fn runs_on(&mut self, agent: &AgentName, runner: Option<&RunnerName>) {
-        match runner {
-            Some(runner) => drop(self.runners.insert(agent.clone(), runner.clone())),
-            None => drop(self.runners.remove(agent)),
-        }
+    /// Sets the machine that an agent runs on; `None`: that of the bot. Returns true if it is another one than before.
+    pub fn runs_on(&mut self, agent: &AgentName, runner: Option<&RunnerName>) -> bool {
+        let before = match runner {
+            Some(runner) => self.runners.insert(agent.clone(), runner.clone()),
+            None => self.runners.remove(agent),
+        };
+        before.as_ref() != runner
     }
 
     /// Sets whether sessions begin on a machine.
     pub fn set_runner(&mut self, runner: &RunnerName, shut: Option<Shut>) {
-        self.open.insert(runner.clone(), shut);
+        self.shut.insert(runner.clone(), shut);
     }
 
     /// Returns why nothing of the agent begins on its machine.
@@ -35,9 +36,17 @@ impl Promotion {
     /// The reason.
     pub(super) fn reaches(&self, agent: &AgentName) -> Result<(), Hold> {
         let Some(runner) = self.runners.get(agent) else { return Ok(()) };
-        match self.open.get(runner).copied().unwrap_or(Some(Shut::Away)) {
+        match self.shut.get(runner).copied().unwrap_or(Some(Shut::Away)) {
             Some(shut) => Err(Hold::Runner { runner: runner.clone(), shut }),
             None => Ok(()),
         }
+    }
+
+    /// Returns the number of other agents at work on the bot's machine.
+    pub(super) fn active_here_but(&self, agent: &AgentName) -> usize {
+        let is_active = |(name, place): &(&AgentName, &Place)| {
+            *name != agent && !self.runners.contains_key(*name) && !matches!(place.state, State::Wants(_))
+        };
+        self.places.iter().filter(is_active).count()
     }
 }

@@ -15,6 +15,10 @@ pub(super) fn message<'a>(runner: &'a RunnerName, news: &'a MachineNews) -> Mess
             say("notice-machine-drained", [named(), ("sessions", (*sessions).into())])
         }
         MachineNews::Opened => say("notice-machine-opened", [named()]),
+        MachineNews::Twin { first, second } => {
+            let (first, second) = (("first", first.as_str().into()), ("second", second.as_str().into()));
+            say("notice-machine-twin", [named(), first, second])
+        }
         MachineNews::Removed => say("notice-machine-removed", [named()]),
     }
 }

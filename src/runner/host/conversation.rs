@@ -55,7 +55,7 @@ impl Inner {
                 connection
             }
             Err(refusal) => {
-                warn!(?refusal, "a bot was refused");
+                warn!(%refusal, "a bot was refused");
                 frames.write(&Envelope::new(hello.epoch, 0, FromRunner::Refused(refusal)), &mut out)?;
                 return Ok(writer.write_all(&out).await?);
             }
@@ -63,7 +63,7 @@ impl Inner {
         let hearing = async {
             while let Some(message) = next(&mut reader, &mut frames, &mut read).await? {
                 if let Err(refusal) = self.take(message) {
-                    warn!(?refusal, "the bot's message was refused");
+                    warn!(%refusal, "the bot's message was refused");
                     break;
                 }
             }

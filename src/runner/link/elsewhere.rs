@@ -22,7 +22,9 @@ impl Link {
     /// Must be called inside a tokio runtime.
     #[must_use]
     pub fn nowhere(bot: Bot) -> Self {
-        Self::by(Way::Nowhere, bot)
+        let link = Self::by(Way::Nowhere, bot);
+        link.0.known().given_up = true;
+        link
     }
 
     /// Returns true while the runner is connected.
@@ -31,11 +33,13 @@ impl Link {
         matches!(*self.0.state.borrow(), LinkState::Connected(_))
     }
 
-    /// Gives up the sessions on a runner that was taken out: they end as interrupted, and nothing is owed to it.
+    /// Gives up a runner that was taken out, until it answers again: its sessions end as interrupted, its jobs fail, and
+    /// nothing is owed to it.
     pub fn give_up(&self) {
         let mut known = self.0.known();
-        let last = known.owed.next_number().saturating_sub(1);
-        known.owed.heard(last);
+        known.given_up = true;
+        known.asked.fail_all(&Own::RunnerAway.into());
+        known.forget_owed();
         let agents: Vec<AgentName> = known.sessions.keys().cloned().collect();
         for agent in agents {
             known.end(&agent, Outcome::new(Category::Interrupted, Own::RunnerAway));

@@ -7,10 +7,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::sync::Notify;
 
-use super::super::wire::{FILES_FROM, ToRunner};
-use super::{Known, Link};
+use super::super::wire::{FILES_FROM, ToRunner, WireError};
+use super::{Known, Link, confused};
 use crate::core::file::Sha256;
 use crate::files::{FileStore, PIECE_MAX};
+
+/// Maximum number of pieces that the runner may wait for, and of those that are read ahead for it.
+const ASKED_MAX: usize = 256;
+const READ_MAX: usize = 4;
 
 /// Pieces that the runner asks for. It repeats what a lost connection has lost.
 #[derive(Debug, Default)]
@@ -22,11 +26,29 @@ pub(super) struct Fetching {
 
 impl Fetching {
     /// Reads a piece in the background; without files, the answer is that there is none.
-    pub(super) fn ask(&self, known: &mut Known, file: Sha256, from: u64) {
-        if self.store.get().is_none() {
-            return known.pieces.push_back(ToRunner::Piece { file, from, piece: None });
+    ///
+    /// # Errors
+    /// The runner asks for more than it could take.
+    pub(super) fn ask(&self, known: &mut Known, file: Sha256, from: u64) -> Result<(), WireError> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked.len().max(known.pieces.len()) >= ASKED_MAX {
+            return Err(confused());
         }
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push_back((file, from));
+        if self.store.get().is_none() {
+            known.pieces.push_back(ToRunner::Piece { file, from, piece: None });
+        } else {
+            asked.push_back((file, from));
+        }
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    fn next(&self) -> Option<(Sha256, u64)> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// Notes that a piece is on its way.
+    pub(super) fn told(&self) {
         self.changed.notify_one();
     }
 }
@@ -43,8 +65,8 @@ impl Link {
         self.0.tasks.spawn(async move {
             let reading = async {
                 loop {
-                    let next =
-                        inner.fetching.asked.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+                    let has_room = inner.known().pieces.len() < READ_MAX;
+                    let next = if has_room { inner.fetching.next() } else { None };
                     let Some((file, from)) = next else {
                         inner.fetching.changed.notified().await;
                         continue;

@@ -25,6 +25,9 @@ impl Link {
         stop: CancellationToken,
     ) -> Result<Option<JobResult>, Detail> {
         job.withhold(&self.0.known().withheld);
+        if self.0.known().given_up {
+            return Err(Own::RunnerAway.into());
+        }
         loop {
             let mut asks = OpenJob::for_job(&self.0, job.clone());
             let ended = tokio::select! {
@@ -173,6 +176,28 @@ mod tests {
         let link = linked(2);
         let done = link.perform(look(), CancellationToken::new()).await;
         assert_eq!(done, Err(Own::OldRunner.into()));
+        link.close().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_a_machine_that_is_given_up_until_it_answers() {
+        let opens = || Err(std::io::ErrorKind::NotFound.into());
+        let link = Link::within(Box::new(opens), Bot { journal: "j".to_owned(), epoch: 1 });
+        let waits = link.perform(look(), CancellationToken::new());
+        let given_up = async {
+            tokio::time::sleep(AWAY * 10).await;
+            link.give_up();
+        };
+        assert_eq!(tokio::join!(waits, given_up).0, Err(Own::RunnerAway.into()));
+        assert_eq!(link.perform(look(), CancellationToken::new()).await, Err(Own::RunnerAway.into()));
+        link.close().await;
+
+        let link = linked(3);
+        link.give_up();
+        let mut state = link.state();
+        state.wait_for(|state| matches!(state, LinkState::Connected(_))).await.expect("it answers");
+        let done = link.perform(look(), CancellationToken::new()).await;
+        assert_eq!(done, Ok(Some(JobResult::Looked(Ok(Held::default())))));
         link.close().await;
     }
 

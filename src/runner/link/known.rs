@@ -10,12 +10,13 @@ use tracing::{debug, warn};
 use super::super::asked::OpenJobs;
 use super::super::called::UnderWay;
 use super::super::ledger::{Arrival, InOrder, Unheard};
-use super::super::wire::{Envelope, MESSAGE_MAX, SessionKey, ToRunner, WireError, encode};
+use super::super::wire::{Envelope, MESSAGE_MAX, SessionKey, Standing, ToRunner, WireError, encode};
+use crate::core::detail::Own;
 use crate::core::id::{AgentName, SessionId};
 use crate::core::input::Signal;
-use crate::core::outcome::Outcome;
+use crate::core::outcome::{Category, Outcome};
 use crate::runtime::process::descent::Record;
-use crate::runtime::{Live, Report};
+use crate::runtime::{Live, Order, Report};
 
 /// Maximum number of reports of sessions that no supervisor has adopted yet: those of a hundred sessions whose reports
 /// nobody has heard. A runner that sends more is not believed.
@@ -43,6 +44,8 @@ pub(super) struct Known {
     pub(super) sessions: BTreeMap<AgentName, Linked>,
     /// Last session of each agent that a supervisor had.
     pub(super) last: BTreeMap<AgentName, SessionId>,
+    /// True if reports of sessions that no supervisor has adopted yet are kept for it.
+    pub(super) keeps_early: bool,
     /// Reports of sessions that no supervisor has adopted yet, as many as a runner sends before they are heard.
     pub(super) early: BTreeMap<SessionKey, Vec<(u64, Report)>>,
     /// Last session of each agent, with the number up to which its reports are decided and on disk.
@@ -51,6 +54,8 @@ pub(super) struct Known {
     pub(super) untold: BTreeSet<AgentName>,
     /// Environment variables that no agent gets.
     pub(super) withheld: BTreeSet<String>,
+    /// True while the machine is not on the roster: nothing is owed to it, and nothing waits for it.
+    pub(super) given_up: bool,
 }
 
 /// A session on the runner.
@@ -79,6 +84,29 @@ impl Known {
         Ok(self.owed.keep(message, bytes))
     }
 
+    /// Ends the sessions of which the runner has forgotten reports that were not decided here: it was told that they were,
+    /// and the journal was restored since.
+    pub(super) fn stop_gaps(&mut self, epoch: u64, standings: &[Standing]) {
+        for Standing { of, unheard, next } in standings {
+            let has_gap = |linked: &mut Linked| linked.arrived.last().saturating_add(1) < *unheard;
+            if !self.session(of).is_some_and(has_gap) {
+                continue;
+            }
+            warn!(agent = %of.agent, "the journal is older than what the runner has reported: the session is stopped");
+            self.end(&of.agent, Outcome::new(Category::Interrupted, Own::Restarted));
+            let stop = ToRunner::Order { of: of.clone(), order: Order::Stop };
+            // An order without content is short.
+            drop(self.owe(epoch, stop));
+            self.hear(of.clone(), next.saturating_sub(1));
+        }
+    }
+
+    /// Forgets what the runner has not taken.
+    pub(super) fn forget_owed(&mut self) {
+        let last = self.owed.next_number().saturating_sub(1);
+        self.owed.heard(last);
+    }
+
     pub(super) fn hear(&mut self, of: SessionKey, up_to: u64) {
         self.untold.insert(of.agent.clone());
         self.heard.insert(of.agent.clone(), (of, up_to));
@@ -97,7 +125,7 @@ impl Known {
     /// Hands a report to the session's supervisor, once and in order.
     pub(super) fn deliver(&mut self, of: &SessionKey, n: u64, report: Report) -> Result<(), WireError> {
         let Some(linked) = self.session(of) else {
-            if self.last.get(&of.agent).is_none_or(|last| *last < of.session) {
+            if self.keeps_early && self.last.get(&of.agent).is_none_or(|last| *last < of.session) {
                 if self.early.values().map(Vec::len).sum::<usize>() >= EARLY_MAX {
                     return Err(confused());
                 }

@@ -32,7 +32,7 @@ pub(super) struct Pending {
     pub(super) memos: Vec<Memo>,
     pub(super) effects: Vec<Effect>,
     /// The reports of a session on a runner that these decisions follow from.
-    pub(super) decided: Option<Decided>,
+    pub(super) decided: Option<Box<Decided>>,
     pub(super) answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     /// Channels to agents that reported on their tasks, with the results.
     pub(super) reported: Vec<(oneshot::Sender<Reported>, Reported)>,

@@ -12,7 +12,8 @@ use crate::core::id::SessionId;
 use crate::core::input::Input;
 use crate::core::outcome::Category;
 use crate::core::time::Timestamp;
-use crate::journal::{Batch, CommitError, Entry, Stream, Write};
+use crate::journal::{Batch, CommitError, Entry, Memo, Stream, Write};
+use crate::runner::wire::SessionKey;
 use crate::runtime::Order;
 use crate::supervisor::adopting::{Decided, note_answers};
 use crate::supervisor::board::Stand;
@@ -33,7 +34,8 @@ impl Supervisor<'_> {
             note_answers(&mut session.answers, &pending.effects);
             decided.answers.clone_from(&session.answers);
         }
-        pending.memos.extend(pending.decided.as_ref().map(Decided::memo));
+        pending.memos.extend(pending.decided.as_deref().map(Decided::memo));
+        pending.memos.extend(self.begins(&pending.effects));
         let owes = !(pending.posts.is_empty() && pending.memos.is_empty());
         if !pending.events.is_empty() || !pending.audits.is_empty() || owes {
             self.commit(at, &mut pending).await?;
@@ -130,6 +132,19 @@ impl Supervisor<'_> {
         told
     }
 
+    /// Returns the record of a session that begins on a runner: it is on disk before the runner is asked.
+    fn begins(&self, effects: &[Effect]) -> Option<Memo> {
+        let place = self.place();
+        let session = effects.iter().find_map(|effect| match effect {
+            Effect::Spawn { session, .. } => Some(*session),
+            _ => None,
+        })?;
+        let of = SessionKey { agent: self.name.clone(), session };
+        let begun =
+            Decided { runner: place.runner().cloned(), of, up_to: 0, over: false, answers: Vec::new() };
+        place.is_remote().then(|| begun.memo())
+    }
+
     /// Commits decisions to the journal in one transaction; their effects and replies stay.
     pub(super) async fn commit(&mut self, at: Timestamp, pending: &mut Pending) -> Result<(), CommitError> {
         let (events, audits) = (std::mem::take(&mut pending.events), std::mem::take(&mut pending.audits));
@@ -166,7 +181,12 @@ impl Supervisor<'_> {
     pub(super) fn publish(&self) {
         let live = self.session.as_deref().map(Session::live).unwrap_or_default();
         let (name, agent) = (self.name.clone(), Arc::clone(&self.agent));
-        self.view.send_replace(View { name, agent, live, hold: None, closed: false });
+        let runner = match &self.session {
+            Some(session) => session.place().runner(),
+            None => agent.spec.as_ref().and_then(|spec| spec.runner.as_ref()),
+        };
+        let runner = runner.cloned();
+        self.view.send_replace(View { name, agent, live, hold: None, closed: false, runner });
         self.shared.journal.seen(self.name, Some(self.rev));
         self.shared.changed.send_replace(());
     }

@@ -294,7 +294,7 @@ impl Supervisor<'_> {
             let (of, up_to) = session.taken();
             let over = matches!(report, Report::Signal(Signal::Ended { .. }));
             let runner = session.place().runner().cloned();
-            pending.decided = Some(Decided { runner, of, up_to, over, answers: Vec::new() });
+            pending.decided = Some(Box::new(Decided { runner, of, up_to, over, answers: Vec::new() }));
         }
         match report {
             Report::Beat => {}

@@ -90,4 +90,11 @@ fn another_agent_reviews() {
     bot.toml:19: [agent.c] review: d reviews in clones; give it the repository in place of its workspace
     bot.toml:20: [agent.c] review_rounds: 0 is out of bounds; use a number from 1 to 20
     "##);
+    let sentences = folder.sentences(&format!(
+        "[runners]\nservers = [\"tls://box1:4222\"]\n{AGENT}repository = {repository:?}\nreview = \"ember\"\n{other}\
+         runner = \"box4\"\n"
+    ));
+    insta::assert_snapshot!(sentences, @r##"
+    bot.toml:8: [agent.a] review: ember runs on another machine, which does not have the commits to review; give both the same runner
+    "##);
 }

@@ -109,6 +109,11 @@ fn the_whole_table_is_registered() {
     /rule list [agent:completed]
     /rule remove <id:completed>
     /rule: null
+    /runner list
+    /runner drain <machine:text>
+    /runner open <machine:text>
+    /runner remove <machine:text>
+    /runner: null
     "##);
     for command in COMMANDS {
         let options = command.options();
