@@ -39,6 +39,7 @@ pub mod ledger;
 pub mod link;
 pub mod machine;
 pub mod notice;
+pub mod office;
 pub mod outcome;
 pub mod past;
 pub mod people;
