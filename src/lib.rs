@@ -23,7 +23,7 @@
 //!
 //! | module | responsibility |
 //! |---|---|
-//! | [`core`] | the decisions: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), questions and always-ask rules, the evaluator's ladder, notices, posts ([`core::post`]), lines of people ([`core::speech`]), detection of loops ([`core::detector`]), the order of waiting agents ([`core::promotion`]); a crate of its own, without I/O, clock and tasks |
+//! | [`core`] | the decisions: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), questions and always-ask rules, the evaluator's ladder, notices, posts ([`core::post`]), lines of people ([`core::speech`]), detection of loops ([`core::detector`]), the order of waiting agents ([`core::promotion`]), which of several bots decides ([`core::office`]); a crate of its own, without I/O, clock and tasks |
 //! | [`supervisor`] | the shell around the core: one task per agent, the root supervisor, one timer for all countdowns |
 //! | [`runner`] | the side that runs agents, in the bot or beside it: the machine's part of a launch, versioned messages, numbers, the socket of the agents' tools |
 //! | [`cluster`] | the way to runners on other machines: keys, invitations, signed connections by NATS |
@@ -31,7 +31,7 @@
 //! | [`evaluator`] | review of an agent's turns by a model: transcript, prompt, a short-lived process in a home of its own, one line as the answer; also the splitting of tasks |
 //! | [`tools`] | herder's MCP tools for agents, which the core lists ([`core::tools`]): channels to write to and read, questions to people, task status, whispers |
 //! | [`files`] | bytes of files that people and agents give each other, kept in the data folder by their SHA-256 |
-//! | [`journal`] | all stored state, in sled: commit, replay, snapshots, archives, export and import |
+//! | [`journal`] | all stored state, in sled: commit, replay, snapshots, archives, export and import; the log that several bots share ([`journal::shared`]) |
 //! | [`outbox`] | pending posts: order, lanes, windows, redaction, splitting |
 //! | [`redact`] | removal of secrets from every text that leaves herder |
 //! | [`chat`] | the networks behind a common interface: [`chat::irc`], [`chat::discord`], [`chat::embedded_ircd`], [`chat::console`] |

@@ -37,6 +37,7 @@ use super::layout::{Head, Last, Trees};
 use super::notes::Gaps;
 use super::query::{Owed, Reader};
 use super::retention::blocking;
+use super::shared::Position;
 use super::writer::{Captured, Job};
 use super::{
     ExportError, ReadError, Snapshot, Span, Stream, archive, disk, encoding, import, lines, notes, query,
@@ -69,6 +70,9 @@ pub(super) struct Header {
     /// Number of the oldest event that is not in an archive.
     pub(super) hot: u64,
     pub(super) last: Last,
+    /// The place in the log that bots share, up to which the export has everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) log: Option<Position>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -132,7 +136,7 @@ pub(super) fn capture(
     }
     let mut memos = query::memos(trees, "")?;
     memos.retain(|(key, _)| key != notes::ASIDE);
-    Ok(Captured { last, heads, posts: query::all_owed(trees)?, snapshots, memos })
+    Ok(Captured { last, heads, posts: query::all_owed(trees)?, snapshots, memos, log: None })
 }
 
 /// Exports the whole journal, archives included, to a file that is complete or absent. A name ending in `.gz` is compressed.
@@ -186,6 +190,7 @@ async fn written(
         at,
         hot: 0,
         last: captured.last,
+        log: captured.log,
     };
     blocking(move || write(&reader, header, &captured)).await.map_err(|error| match error {
         ExportError::Read(error) => ExportError::Read(journal.advised(error)),

@@ -19,8 +19,11 @@ use super::log_line::{self, LogLine};
 use super::memory::{Here, Step};
 use super::prepare::prepare;
 use super::query::Reader;
+use super::shared::leader::Leader;
+use super::shared::replica::Whole;
+use super::shared::{Chain, Log, Replica, ReplicaError};
 use super::soon::Waiting;
-use super::store::{self, Lock, Paths};
+use super::store::{self, Lock, Paths, Store};
 use super::unseen::Unseen;
 use super::writer::{Disk, Job, QUEUE, Shown, Writer};
 use super::{
@@ -131,6 +134,35 @@ impl Journal {
         let paths = Paths::new(&settings.dir);
         let lock = store::lock(&paths)?;
         let store = store::open(settings, &paths, lock)?;
+        Self::run(settings, paths, store, None)
+    }
+
+    /// Opens the journal of a bot that has come into office: a replica whose last record is the first one of `chain`.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// A sentence with the problem and its remedy.
+    pub fn lead(replica: Replica, log: Box<dyn Log>, chain: Chain) -> Result<(Self, Opening), ReplicaError> {
+        let Whole { settings, paths, lock, db, opening } = replica.whole(&chain)?;
+        let mut store = store::finish(&settings, &paths, lock, db, opening)?;
+        let begins: Vec<Memo> = store.begins.take().into_iter().collect();
+        let (journal, opening) = Self::run(&settings, paths, store, Some(Leader::new(log, chain)))?;
+        // Every change goes by the log.
+        if let Ok(prepared) = prepare(Batch { memos: begins, ..Batch::default() })
+            && let Some(writer) = journal.writer()
+        {
+            // The queue is empty yet.
+            drop(writer.try_send(Job::Commit(prepared, oneshot::channel().0)));
+        }
+        Ok((journal, opening))
+    }
+
+    fn run(
+        settings: &Settings,
+        paths: Paths,
+        store: Store,
+        leader: Option<Leader>,
+    ) -> Result<(Self, Opening), OpenError> {
         let durable = Arc::new(AtomicU64::new(store.last.seq));
         let shown = Arc::new(Shown {
             sink: Mutex::new(None),
@@ -157,6 +189,7 @@ impl Journal {
             last: store.last,
             shown: Arc::clone(&shown),
             looked: None,
+            leader,
         };
         let (sender, receiver) = mpsc::channel(QUEUE);
         let (ends, over) = std::sync::mpsc::channel();
@@ -435,6 +468,15 @@ impl Journal {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.0.id
+    }
+
+    /// Writes to the log that bots share that this one is in office; resolves when the log has it. Does nothing for a bot
+    /// alone.
+    ///
+    /// # Errors
+    /// The journal is closed.
+    pub async fn mark(&self) -> Result<(), CommitError> {
+        self.ask(Job::Mark).await
     }
 
     /// Finishes queued work, stops writing and releases the folder's lock, although handles for reading may remain;

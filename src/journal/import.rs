@@ -56,6 +56,23 @@ pub(super) struct Checked {
 /// # Errors
 /// A sentence with the damaged line, or the obstacle. Nothing is imported then.
 pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError> {
+    place(settings, file, false)
+}
+
+/// Creates the journal of a bot that follows, from a copy: an export that names its place in the log. Blocks.
+///
+/// # Errors
+/// As for [`import`], or it names no place.
+pub(super) fn copy(settings: &Settings, file: &Path) -> Result<(), ImportError> {
+    if header(file)?.log.is_none() {
+        let why = "it names no place in the log, so that it is no copy of a journal in a cluster".to_owned();
+        return Err(ImportError::Line { file: file.to_owned(), line: 1, why });
+    }
+    place(settings, file, true).map(drop)
+}
+
+/// Creates a journal from an export. `is_copy` is true if it goes on with the log from there.
+fn place(settings: &Settings, file: &Path, is_copy: bool) -> Result<Imported, ImportError> {
     let checked = check(file)?;
     let paths = Paths::new(&settings.dir);
     let _lock = store::lock(&paths)?;
@@ -75,7 +92,7 @@ pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError>
     }
     let site = Paths::new(&paths.importing());
     disk::private_dir(&site.dir).map_err(io("cannot write"))?;
-    let imported = match build(file, &site, &checked) {
+    let imported = match build(file, &site, &checked, is_copy) {
         Ok(imported) => Imported { unreadable: checked.unreadable, lacks: checked.lacks, ..imported },
         Err(error) => {
             // Only the first error is useful.
@@ -232,9 +249,10 @@ struct Site<'a> {
     imported: Imported,
 }
 
-fn build(file: &Path, paths: &Paths, checked: &Checked) -> Result<Imported, ImportError> {
+fn build(file: &Path, paths: &Paths, checked: &Checked, is_copy: bool) -> Result<Imported, ImportError> {
     let store = |error: sled::Error| ImportError::Store(error.to_string());
-    let header = header(file)?;
+    let mut header = header(file)?;
+    header.log = header.log.filter(|_| is_copy);
     let config = sled::Config::new().path(paths.sled()).cache_capacity(store::CACHE).flush_every_ms(None);
     let db = config.open().map_err(store)?;
     let kept = db.clone();
@@ -286,6 +304,9 @@ fn write(
         let mut skipped = [&*checked.skipped, &*checked.lacks].concat();
         skipped.sort_unstable();
         site.changes.memo(notes::memo(notes::SKIPPED, &skipped));
+    }
+    if let Some(log) = header.log {
+        site.changes.position(log);
     }
     let imported = site.finish(header.last)?;
     db.flush().map_err(store)?;

@@ -8,7 +8,7 @@
 //! | `snapshots` | stream, 0, n | n = 0: header; n > 0: the state, cut at [`CHUNK`] |
 //! | `outbox` | network, 0, post id; further chunks: …, n | a post, cut at [`CHUNK`]; n = [`LINES`]: confirmed lines |
 //! | `memos` | text | a network's memo, as JSON |
-//! | `meta` | text | `journal`: id and format; `last`: [`Last`] |
+//! | `meta` | text | `journal`: id and format; `last`: [`Last`]; `log`: the place in the log that bots share |
 //!
 //! sled stores the values of a leaf with it and splits a leaf by their number, not their size. A leaf above 128 KB
 //! goes to a file of its own that sled never syncs: a power loss would lose acknowledged data. Therefore no value is
@@ -79,6 +79,7 @@ impl Trees {
 
 pub(super) const META_JOURNAL: &[u8] = b"journal";
 pub(super) const META_LAST: &[u8] = b"last";
+pub(super) const META_LOG: &[u8] = b"log";
 
 pub(super) fn event_key(seq: u64) -> [u8; 8] {
     seq.to_be_bytes()

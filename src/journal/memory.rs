@@ -101,6 +101,7 @@ impl Journal {
             last,
             shown: Arc::clone(&shown),
             looked: None,
+            leader: None,
         };
         let here = Here { writer: Mutex::new(writer), onlooker };
         Ok(Self::of(Parts {

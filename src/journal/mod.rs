@@ -20,7 +20,7 @@
 //! Files:
 //! - [`Journal`] (`handle`): the handle that callers clone; `writer`: the thread behind it
 //! - `layout`: trees and keys; `table`: one tree, in sled or in memory; `encoding`: the versioned JSON of the values
-//! - `store`: opening, the lock and its holder, repair; `acked`: acknowledged revisions, kept outside sled, because
+//! - `store`: opening, the lock (`holder`), repair; `acked`: acknowledged revisions, kept outside sled, because
 //!   sled silently loses a torn tail
 //! - `replay`: states from snapshots and tails; `query`: history and the outbox
 //! - `archive`, `retention`: old events move to compressed JSON lines; `export`, `import`: everything as JSON lines;
@@ -30,6 +30,7 @@
 //! - `salvage`, `pages`: an export of a database that sled refuses, read without sled
 //! - `compact`: rebuild of a database that is much larger than its content; `recent`: a second copy of the newest events
 //! - `tally`: counts of the entries; `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
+//! - [`shared`]: the journal as a prefix of a log that several bots share
 //! - `follow`: the whole journal in order, from archives and the database, and then as it grows
 //!
 //! Folder of a journal: `sled/` (the database), `lock` (its holder), `acked`, `recent.jsonl`, `ballast`, `archive/`,
@@ -51,6 +52,7 @@ mod fit;
 mod follow;
 mod handle;
 mod history;
+mod holder;
 mod import;
 mod layout;
 mod lines;
@@ -68,6 +70,7 @@ mod replay;
 mod retention;
 mod room;
 mod salvage;
+pub mod shared;
 mod soon;
 mod staging;
 mod store;

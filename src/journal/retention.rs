@@ -289,7 +289,8 @@ fn state<S: Aggregate>(stream: &Stream, loaded: &Loaded<S>) -> Result<Snapshot, 
     Ok(Snapshot { stream: stream.clone(), rev: loaded.rev, state })
 }
 
-fn write_archive(
+/// Writes an archive of the events from `first` to `last`.
+pub(super) fn write_archive(
     reader: &Reader,
     first: u64,
     last: u64,

@@ -89,6 +89,7 @@ impl Salvage {
                 at,
                 hot: 0,
                 last: last.unwrap_or_default(),
+                log: None,
             },
             heads: heads.collect(),
             memos: memos.collect(),

@@ -12,10 +12,11 @@ use crate::core::id::{NetworkName, PostId};
 use crate::core::post::Post;
 
 use super::layout::{
-    CHUNK, Head, LINES, Last, META_LAST, NAMES, Tree, Trees, chunk_key, chunked, event_key, index_key,
-    number, outbox_key, snapshot_key, stream_text,
+    CHUNK, Head, LINES, Last, META_LAST, META_LOG, NAMES, Tree, Trees, chunk_key, chunked, event_key,
+    index_key, number, outbox_key, snapshot_key, stream_text,
 };
 use super::replay::SnapshotHeader;
+use super::shared::Position;
 use super::table::Table;
 use super::tally::Count;
 use super::writer::{Prepared, PreparedWrite};
@@ -99,6 +100,12 @@ impl Changes {
     pub(super) fn last(&mut self, last: Last) {
         let last = encoding::encode(&last).expect("numbers are JSON");
         self.set(Tree::Meta, META_LAST, last);
+    }
+
+    /// Sets the place in the log that bots share.
+    pub(super) fn position(&mut self, position: Position) {
+        let position = encoding::encode(&position).expect("numbers and text are JSON");
+        self.set(Tree::Meta, META_LOG, position);
     }
 
     /// Writes the changes in one transaction. The caller has to sync it to disk.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::time::Timestamp;
 
 use super::acked::{self, Acked};
+use super::holder;
 use super::layout::{FORMAT, Head, Last, META_JOURNAL, META_LAST, Tree, Trees, event_key, index_key, number};
 use super::notes::Versions;
 use super::query::Reader;
@@ -19,7 +20,7 @@ use super::recent::Recent;
 use super::refusal::{advice, panic_text, plain};
 use super::staging::Changes;
 use super::tally::Counter;
-use super::{Missing, OpenError, Opening, ReadError, Settings, Stream, compact, disk, encoding};
+use super::{Memo, Missing, OpenError, Opening, ReadError, Settings, Stream, compact, disk, encoding};
 
 /// Size of sled's page cache, in bytes. It is not a hard limit: under load sled takes several times that. With 64 MiB
 /// it writes no faster, with 8 MiB at two thirds of the speed (`cargo bench --bench journal -- writes`).
@@ -96,14 +97,6 @@ impl Paths {
     }
 }
 
-/// The process that holds a journal, recorded so that a second one can name it.
-#[derive(Debug, Serialize, Deserialize)]
-struct Holder {
-    pid: u32,
-    host: String,
-    since: Timestamp,
-}
-
 /// The lock on a journal's folder; the system releases it with the process, however that ends.
 #[derive(Debug)]
 pub(super) struct Lock(#[expect(dead_code, reason = "held for the lock on it")] File);
@@ -120,6 +113,8 @@ pub(super) struct Store {
     pub(super) last: Last,
     pub(super) id: String,
     pub(super) opening: Opening,
+    /// The memo that this version of herder writes from here on, if another one wrote before.
+    pub(super) begins: Option<Memo>,
 }
 
 /// The identity of a journal, stored in it.
@@ -153,12 +148,12 @@ pub(super) fn lock(paths: &Paths) -> Result<Lock, OpenError> {
             let mut text = String::new();
             // The lock is held, even if the holder cannot be read.
             let _ = file.read_to_string(&mut text);
-            return Err(OpenError::Held { dir: paths.dir.clone(), holder: describe_holder(&text) });
+            return Err(OpenError::Held { dir: paths.dir.clone(), holder: holder::describe(&text) });
         }
         Err(TryLockError::Error(source)) => return Err(paths.io("locking it")(source)),
     }
     // On a full disk the old record stays or is truncated, which only affects the message to a second herder.
-    if let Err(error) = write_holder(&mut file) {
+    if let Err(error) = holder::write(&mut file) {
         tracing::warn!(%error, "cannot note who holds the journal");
     }
     Ok(Lock(file))
@@ -176,33 +171,11 @@ pub(super) fn lock_to_read(paths: &Paths) -> Result<Option<Lock>, OpenError> {
                 let mut text = String::new();
                 // The lock is held, even if the holder cannot be read.
                 let _ = file.read_to_string(&mut text);
-                Err(OpenError::Held { dir: paths.dir.clone(), holder: describe_holder(&text) })
+                Err(OpenError::Held { dir: paths.dir.clone(), holder: holder::describe(&text) })
             }
             Err(TryLockError::Error(source)) => Err(paths.io("locking it")(source)),
         },
     }
-}
-
-fn write_holder(file: &mut File) -> io::Result<()> {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let holder = Holder { pid: std::process::id(), host, since: crate::clock::now() };
-    file.set_len(0)?;
-    file.rewind()?;
-    file.write_all(&serde_json::to_vec(&holder)?)
-}
-
-fn describe_holder(text: &str) -> String {
-    let Ok(holder) = serde_json::from_str::<Holder>(text) else { return "another herder".to_owned() };
-    let since = jiff::Timestamp::from_millisecond(holder.since.as_millis())
-        .map(|since| since.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
-        .unwrap_or_default();
-    let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let gone = holder.host == here && !Path::new(&format!("/proc/{}", holder.pid)).exists();
-    if gone {
-        // The recorded process is gone: a new holder has just taken the lock and not recorded itself yet.
-        return "another herder that is just starting".to_owned();
-    }
-    format!("the herder with process id {} on {}, running since {since}", holder.pid, holder.host)
 }
 
 /// Removes what an import left that was interrupted after its last step.
@@ -215,8 +188,70 @@ fn tidy_import(paths: &Paths) -> Result<(), OpenError> {
     })
 }
 
+impl Identity {
+    /// Returns the identity of a journal in the present format.
+    pub(super) fn of(id: String) -> Self {
+        Self { id, format: FORMAT }
+    }
+}
+
 /// Opens the database under a lock that is already held.
 pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Store, OpenError> {
+    let mut opening = Opening::default();
+    let db = open_file(settings, paths, &mut opening)?;
+    let mut store = finish(settings, paths, lock, db, opening)?;
+    if let Some(begins) = store.begins.take() {
+        let mut changes = Changes::default();
+        changes.memo(begins);
+        changes.store(&store.trees).map_err(|cause| damaged(paths, &cause))?;
+    }
+    Ok(store)
+}
+
+/// Reads an open database, and compares it with the acknowledged revisions.
+pub(super) fn finish(
+    settings: &Settings,
+    paths: &Paths,
+    lock: Lock,
+    db: sled::Db,
+    opening: Opening,
+) -> Result<Store, OpenError> {
+    let kept = db.clone();
+    let opened = catch_unwind(AssertUnwindSafe(|| read(settings, paths, lock, db, opening)));
+    let store = opened.unwrap_or_else(|panic| Err(damaged(paths, &panic_text(&*panic))));
+    if store.is_err() {
+        // A failed sled may wait forever for its log when its last handle is dropped, so that this one never is.
+        std::mem::forget(kept);
+    }
+    store
+}
+
+/// A database before anything in it is compared.
+pub(super) struct FoundDatabase {
+    pub(super) db: sled::Db,
+    pub(super) trees: Trees,
+    pub(super) log: File,
+    /// Identity of the journal; `None` if it is new.
+    pub(super) identity: Option<Identity>,
+}
+
+/// Opens the database of a bot that follows, under a lock that is already held.
+pub(super) fn open_database(
+    settings: &Settings,
+    paths: &Paths,
+    opening: &mut Opening,
+) -> Result<FoundDatabase, OpenError> {
+    let db = open_file(settings, paths, opening)?;
+    let broken = |error: sled::Error| damaged(paths, &plain(&error));
+    let trees = Trees::open(&db).map_err(broken)?;
+    let log = File::open(paths.log()).map_err(paths.io("opening the database file"))?;
+    let identity = trees.get(Tree::Meta).get(META_JOURNAL).map_err(broken)?;
+    let identity = identity.map(|text| read_identity(paths, &text)).transpose()?;
+    Ok(FoundDatabase { db, trees, log, identity })
+}
+
+/// Opens sled's file, after what an interrupted herder has left was set right.
+fn open_file(settings: &Settings, paths: &Paths, opening: &mut Opening) -> Result<sled::Db, OpenError> {
     let settle = || compact::settle(paths).map_err(paths.io("tidying up after building it anew"));
     settle()?;
     let known = held_before(paths);
@@ -231,24 +266,15 @@ pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Sto
     if known && log_size == 0 {
         return Err(OpenError::Vanished { dir: paths.dir.clone(), advice: advice(paths) });
     }
-    let mut opening = Opening::default();
-    let db = open_or_make_room(paths, &mut opening)?;
+    let db = open_or_make_room(paths, opening)?;
     let bounds = (settings.compact_from, settings.history.warn_free);
-    let db = match compact::at_start(paths, db, bounds, &mut |_| {}) {
-        Some(db) => db,
+    match compact::at_start(paths, db, bounds, &mut |_| {}) {
+        Some(db) => Ok(db),
         None => {
             settle()?;
-            open_or_repair(paths, &mut opening)?
+            open_or_repair(paths, opening)
         }
-    };
-    let kept = db.clone();
-    let opened = catch_unwind(AssertUnwindSafe(|| read(settings, paths, lock, db, opening)));
-    let store = opened.unwrap_or_else(|panic| Err(damaged(paths, &panic_text(&*panic))));
-    if store.is_err() {
-        // A failed sled may wait forever for its log when its last handle is dropped, so that this one never is.
-        std::mem::forget(kept);
     }
-    store
 }
 
 fn damaged(paths: &Paths, cause: &dyn std::fmt::Display) -> OpenError {
@@ -276,8 +302,7 @@ fn read(
         }
         None => {
             opening.fresh = true;
-            let id = random_id().map_err(paths.io("drawing its id"))?;
-            let identity = Identity { id, format: FORMAT };
+            let identity = Identity::of(random_id().map_err(paths.io("drawing its id"))?);
             write_identity(&trees, &identity).map_err(damaged)?;
             identity
         }
@@ -291,11 +316,7 @@ fn read(
     let mut missing = lost_tails(&trees, &mut heads).map_err(damaged)?;
     let unfit = |error: ReadError| self::damaged(paths, &error);
     opening.aside = super::fit::check(paths, &trees, &identity.id, &mut last).map_err(unfit)?;
-    if let Some(begins) = Versions::read(&trees).map_err(damaged)?.begins(&settings.version, last) {
-        let mut changes = Changes::default();
-        changes.memo(begins);
-        changes.store(&trees).map_err(|cause| self::damaged(paths, &cause))?;
-    }
+    let begins = Versions::read(&trees).map_err(damaged)?.begins(&settings.version, last);
     let signed = Acked::exists(&paths.acked());
     let (acked, revs) = Acked::open(&paths.acked()).map_err(paths.io("opening what was acknowledged"))?;
     for it in acked::missing(&revs, |stream| heads.get(stream).map_or(0, |head| head.rev)) {
@@ -310,7 +331,8 @@ fn read(
     opening.missing = missing;
     opening.last_commit = (last.at != Timestamp::default()).then_some(last.at);
     let recent = Recent::open(paths, &identity.id, last.seq);
-    let mut store = Store { db, trees, log, lock, acked, recent, heads, last, id: identity.id, opening };
+    let id = identity.id;
+    let mut store = Store { db, trees, log, lock, acked, recent, heads, last, id, opening, begins };
     if !signed {
         sign(&mut store, paths).map_err(paths.io("making its files"))?;
     }
@@ -466,7 +488,7 @@ fn set_snapshots_aside(paths: &Paths) -> io::Result<bool> {
     Ok(any)
 }
 
-fn random_id() -> io::Result<String> {
+pub(super) fn random_id() -> io::Result<String> {
     let mut bytes = [0_u8; 8];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())

@@ -20,6 +20,9 @@ use super::handle::{PostSink, guarded};
 use super::layout::{Head, Last, Trees};
 use super::query::Owed;
 use super::recent::Recent;
+use super::shared::Position;
+use super::shared::leader::Leader;
+use super::shared::record::Body;
 use super::soon::Waiting;
 use super::staging::{Changes, Stage};
 use super::tally::{Count, Counter};
@@ -72,6 +75,8 @@ pub(super) enum Job {
     /// Takes a consistent copy of everything except the events, for an export.
     Capture(Done<Captured, ReadError>),
     LookAtDisk(oneshot::Sender<()>),
+    /// Writes a record without changes to the log that bots share: this one is in office.
+    Mark(oneshot::Sender<()>),
     Close(oneshot::Sender<()>),
 }
 
@@ -83,6 +88,8 @@ pub(super) struct Captured {
     pub(super) posts: Vec<Owed>,
     pub(super) snapshots: Vec<Snapshot>,
     pub(super) memos: Vec<(String, String)>,
+    /// The place in the log that bots share.
+    pub(super) log: Option<Position>,
 }
 
 /// State of the writer that handles of the journal can read.
@@ -121,6 +128,8 @@ pub(super) struct Writer {
     pub(super) shown: Arc<Shown>,
     pub(super) counter: Counter,
     pub(super) looked: Option<Instant>,
+    /// The log that bots share; `None` for a bot alone.
+    pub(super) leader: Option<Leader>,
 }
 
 /// The files of an open journal.
@@ -191,6 +200,7 @@ impl Writer {
         if !group.is_empty() {
             self.commit(group);
         }
+        self.resign();
     }
 
     /// Runs one job of any kind, for a journal in memory.
@@ -211,6 +221,10 @@ impl Writer {
                 self.look_at_disk();
                 let _ = done.send(());
             }
+            Job::Mark(done) => {
+                self.mark();
+                let _ = done.send(());
+            }
             Job::Close(closed) => return Some(closed),
             Job::Commit(..) | Job::Settle(..) | Job::Forget(..) => self.commit(vec![job]),
         }
@@ -224,6 +238,10 @@ impl Writer {
             }
             return;
         }
+        let forgotten = group.iter().find_map(|job| match job {
+            Job::Forget(upto, _) => Some(*upto),
+            _ => None,
+        });
         let mut stage = Stage::new(&self.trees, &self.heads, self.last);
         let (mut answers, mut jobs) = (Vec::new(), group.into_iter());
         let staged = jobs.by_ref().try_for_each(|job| {
@@ -248,9 +266,11 @@ impl Writer {
             }
         }
         self.counter.add(std::mem::take(&mut staged.counts));
-        self.counter.store(&mut staged.changes, staged.last.seq);
+        if forgotten.is_none() {
+            self.counter.store(&mut staged.changes, staged.last.seq);
+        }
         let begun = now();
-        let stored = self.store(&staged.changes);
+        let stored = self.append(&mut staged.changes, forgotten).and_then(|()| self.store(&staged.changes));
         self.shown.numbers.commit_seconds.observe(begun.elapsed());
         if let Err(reason) = stored {
             self.fail(&reason, answers);
@@ -273,13 +293,52 @@ impl Writer {
         }
     }
 
-    /// Writes one transaction and syncs it; it is on disk when this returns.
-    fn store(&self, changes: &Changes) -> Result<(), String> {
+    /// Appends a group to the log that bots share, if there is one; it counts when this returns.
+    fn append(&mut self, changes: &mut Changes, forgotten: Option<u64>) -> Result<(), String> {
+        let Some(leader) = self.leader.as_mut().filter(|_| !changes.is_empty()) else { return Ok(()) };
+        let appended = match forgotten {
+            Some(upto) => leader.append(Body::Forget { upto }),
+            None => leader.group(changes),
+        };
+        changes.position(leader.position());
+        appended.map_err(|error| error.to_string())
+    }
+
+    /// Writes to the log that this bot is in office.
+    fn mark(&mut self) {
+        let is_failed = self.shown.failed.borrow().is_some();
+        let Some(leader) = self.leader.as_mut().filter(|_| !is_failed) else { return };
+        let marked = leader.append(Body::Mark);
+        let is_noted = leader.is_note_due(now());
+        let mut changes = Changes::default();
+        changes.position(leader.position());
+        let stored = match marked {
+            Ok(()) if is_noted => self.store(&changes),
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(reason) = stored {
+            self.fail(&reason, Vec::new());
+        }
+    }
+
+    /// Writes to the log that this bot gives the office up. Another one is in office at once then.
+    fn resign(&mut self) {
+        let Some(mut leader) = self.leader.take() else { return };
+        if let Err(reason) = leader.append(Body::Resign) {
+            tracing::warn!(%reason, "the log does not say that this bot has ended");
+        }
+    }
+
+    /// Writes one transaction and syncs it; it is on disk when this returns. With a log that bots share it is there
+    /// already, and the disk is synced about once a second.
+    fn store(&mut self, changes: &Changes) -> Result<(), String> {
+        let is_synced = self.leader.as_mut().is_none_or(|leader| leader.is_sync_due(now()));
         let stored = catch_unwind(AssertUnwindSafe(|| {
             if !changes.is_empty() {
                 changes.store(&self.trees)?;
             }
-            let Some(Disk { db, log, .. }) = &self.disk else { return Ok(()) };
+            let Some(Disk { db, log, .. }) = self.disk.as_ref().filter(|_| is_synced) else { return Ok(()) };
             db.flush().map_err(|error| in_words(&error))?;
             log.sync_data().map_err(|error| format!("fdatasync: {error}"))
         }));
@@ -292,6 +351,8 @@ impl Writer {
         tracing::error!(%reason, "the journal cannot be written; nothing more is committed");
         // A sled that lost its log waits forever for it when its last handle is dropped, so that these two never are.
         std::mem::forget((self.disk.as_ref().map(|disk| disk.db.clone()), self.trees.clone()));
+        // A disk that fails takes no office along.
+        self.resign();
         self.shown.failed.send_replace(Some(reason.to_owned()));
         let error = CommitError::Failed(reason.to_owned());
         for answer in answers {
@@ -366,7 +427,8 @@ impl Writer {
     }
 
     fn capture(&self) -> Result<Captured, ReadError> {
-        guarded(|| super::export::capture(&self.trees, self.last, &self.heads))
+        let captured = guarded(|| super::export::capture(&self.trees, self.last, &self.heads))?;
+        Ok(Captured { log: self.leader.as_ref().map(Leader::position), ..captured })
     }
 }
 
@@ -399,8 +461,8 @@ fn size(job: &Job) -> Option<usize> {
     match job {
         Job::Commit(prepared, _) => Some(prepared.bytes),
         Job::Settle(settled, _) => Some(settled.len() * 64),
-        Job::Forget(..) => Some(0),
-        Job::Capture(_) | Job::LookAtDisk(_) | Job::Close(_) => None,
+        // A record of the log is of one kind.
+        Job::Forget(..) | Job::Capture(_) | Job::LookAtDisk(_) | Job::Mark(_) | Job::Close(_) => None,
     }
 }
 
@@ -430,7 +492,7 @@ fn stage_job(stage: &mut Stage<'_>, job: Job) -> Result<Option<Answer>, Broken> 
                 }
             }
         }
-        Job::Capture(_) | Job::LookAtDisk(_) | Job::Close(_) => Ok(None),
+        Job::Capture(_) | Job::LookAtDisk(_) | Job::Mark(_) | Job::Close(_) => Ok(None),
     }
 }
 
@@ -481,6 +543,6 @@ fn refuse(job: Job, error: &CommitError) {
         Job::Settle(_, done) => drop(done.send(Err(error.clone()))),
         Job::Forget(_, done) => drop(done.send(Err(ForgetError::Commit(error.clone())))),
         Job::Capture(done) => drop(done.send(Err(ReadError::Closed))),
-        Job::Close(done) | Job::LookAtDisk(done) => drop(done.send(())),
+        Job::Close(done) | Job::LookAtDisk(done) | Job::Mark(done) => drop(done.send(())),
     }
 }
