@@ -54,9 +54,10 @@ async fn counters_of_what_is_recorded_go_on_over_a_kill() {
     let dir = tempfile::tempdir().expect("a folder");
     let (http, local) = (dir.path().join("http.sock"), dir.path().join("data/herder.sock"));
     let config = dir.path().join("bot.toml");
+    // A slow machine lets it crash more often before the pause, and the breaker would pause it otherwise.
     let text = format!(
         "data_dir = \"data\"\n[http]\nlisten = \"unix:{}\"\n[supervisor]\nprocess_backoff = {{ base = \"50ms\", cap = \
-         \"50ms\" }}\n[[agent]]\nname = \"spark\"\nruntime = \"command\"\ncommand = [\"sh\", \"-c\", \"kill -9 $$\"]\n\
+         \"50ms\" }}\nbreaker = {{ failures = 100, window = \"60s\" }}\ndegraded = {{ restarts = 100, window = \"30m\" }}\n[[agent]]\nname = \"spark\"\nruntime = \"command\"\ncommand = [\"sh\", \"-c\", \"kill -9 $$\"]\n\
          workspace = \"{}\"\nloop = true\ninstructions = \"go\"\n",
         http.display(),
         dir.path().display()
