@@ -45,6 +45,12 @@ const NOT_RUNNING: u8 = 69;
 /// Exit code: the configuration is invalid (`EX_CONFIG`).
 const MISCONFIGURED: u8 = 78;
 
+/// Exit code if the log that the bots share and this machine's journal contradict one another (`EX_IOERR`).
+const CONTRADICTED: u8 = 74;
+
+/// Exit code if another bot has come into office (`EX_TEMPFAIL`).
+const DEPOSED: u8 = 75;
+
 /// Number of tokio's worker threads. Blocking work (sled, the disk, waiting for children) has threads of its own; a
 /// single worker would let a burst of agents' output delay a reply in chat.
 const WORKERS: usize = 2;
@@ -307,7 +313,7 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
             }
         });
         let (shutdown, reload) = (CancellationToken::new(), Arc::new(Notify::new()));
-        let (signals, terminal) = (signals()?, has_terminal());
+        let (signals, terminal) = (signals().map_err(|reason| (false, reason.to_string()))?, has_terminal());
         #[expect(
             clippy::disallowed_methods,
             reason = "it ends with the runtime, which lives as long as what it ends"
@@ -315,11 +321,18 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
         tokio::spawn(heed(signals, terminal, shutdown.clone(), Arc::clone(&reload)));
         let source = Some(global.source());
         let options = run::Options { welcome: Some(welcome), source, reload, ..run::Options::default() };
-        Box::pin(run::run(config, options, shutdown)).await.map_err(io::Error::other)
+        Box::pin(run::run(config, options, shutdown)).await.map_err(|reason| {
+            let contradicts = matches!(&reason, run::RunError::Office(reason) if reason.is_contradiction());
+            (contradicts, reason.to_string())
+        })
     });
     runtime.shutdown_timeout(LAST_WAIT);
     match ended {
-        Ok(Ended { processes_left: 0, storage_failure: None, refused: None }) => ExitCode::SUCCESS,
+        Ok(Ended { deposed: true, .. }) => {
+            complain("herder: another bot is in office; started again, this one follows it");
+            ExitCode::from(DEPOSED)
+        }
+        Ok(Ended { processes_left: 0, storage_failure: None, refused: None, .. }) => ExitCode::SUCCESS,
         Ok(Ended { storage_failure: None, refused: Some(reason), .. }) => {
             complain(format_args!("herder: {reason}"));
             ExitCode::from(MISCONFIGURED)
@@ -330,7 +343,11 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
         Ok(Ended { processes_left, .. }) => {
             failed(format_args!("{processes_left} processes of agents could not be ended"))
         }
-        Err(error) => failed(error),
+        Err((true, error)) => {
+            complain(format_args!("herder: {error}"));
+            ExitCode::from(CONTRADICTED)
+        }
+        Err((false, error)) => failed(error),
     }
 }
 

@@ -26,8 +26,9 @@ use serde_json::Value;
 use super::authority::{self, Authority};
 use super::client::{self, AddressError};
 use super::disk;
-use super::keys::{self, AccountState, Credentials, KeyError, NewUser};
+use super::keys::{self, AccountState, Credentials, KeyError, NewUser, Store};
 use super::permits::{self, Subjects};
+use super::server_conf::conf;
 
 /// Version of the files.
 const VERSION: u64 = 1;
@@ -44,13 +45,9 @@ const BOT: &str = "bot.creds";
 const MESSAGES: &str = "messages.nk";
 pub(super) const CA: &str = "ca.pem";
 const CA_KEY: &str = "ca.key";
-const SERVER: &str = "server.pem";
-const SERVER_KEY: &str = "server.key";
+pub(super) const SERVER: &str = "server.pem";
+pub(super) const SERVER_KEY: &str = "server.key";
 const CONF: &str = "nats-server.conf";
-
-/// Interval of the server's pings. A client takes a ping for a yes to its credentials, so that the first one must not
-/// come while the server still looks for an account (2 s).
-const PING: &str = "10s";
 
 /// The reason why no cluster can be made.
 #[derive(Debug, thiserror::Error)]
@@ -211,8 +208,9 @@ pub fn init(folder: &Path, hosts: &[String], port: u16, now: Timestamp) -> Resul
     ];
     let state = AccountState { issued: now.as_second(), revocations: Default::default() };
     let operator_jwt = keys::operator_jwt(&operator, "herder", &system_account.public_key(), now)?;
-    let system_jwt = keys::account_jwt(&operator, &system_account.public_key(), "system", &state)?;
-    let account_jwt = keys::account_jwt(&operator, &account.public_key(), &name, &state)?;
+    let system_jwt =
+        keys::account_jwt(&operator, &system_account.public_key(), "system", &state, Store::None)?;
+    let account_jwt = keys::account_jwt(&operator, &account.public_key(), &name, &state, Store::Disk)?;
     let creds = |account: &KeyPair, key: &KeyPair, name: &str, tags: &[String], permits| {
         let public = key.public_key();
         let user = NewUser { name, key: &public, permits: &permits, expires: None, tags };
@@ -236,7 +234,7 @@ pub fn init(folder: &Path, hosts: &[String], port: u16, now: Timestamp) -> Resul
         (CA_KEY, ca_key),
         (SERVER, server),
         (SERVER_KEY, server_key),
-        (CONF, conf(path, port, &operator_jwt, &accounts)),
+        (CONF, conf(path, port, &name, &operator_jwt, &accounts)),
     ];
     disk::make_folder(folder, &files).map_err(disk)?;
     Ok(Made { name, servers, conf: absolute.join(CONF) })
@@ -454,37 +452,6 @@ fn address(host: &str, port: u16) -> String {
     if host.contains(':') { format!("tls://[{host}]:{port}") } else { format!("tls://{host}:{port}") }
 }
 
-fn conf(folder: &str, port: u16, operator: &str, accounts: &[(String, String); 2]) -> String {
-    let folder = folder.replace('\\', "\\\\").replace('"', "\\\"");
-    let [(system, system_jwt), (account, account_jwt)] = accounts;
-    format!(
-        r#"# Written by herder cluster init. Start the server with: nats-server -c <this file>
-port: {port}
-max_payload: 1MB
-ping_interval: "{PING}"
-
-tls {{
-  cert_file: "{folder}/{SERVER}"
-  key_file: "{folder}/{SERVER_KEY}"
-  min_version: "1.3"
-  timeout: 5
-}}
-
-operator: {operator}
-system_account: {system}
-resolver {{
-  type: full
-  dir: "{folder}/jwt"
-  interval: "2m"
-}}
-resolver_preload {{
-  {system}: {system_jwt}
-  {account}: {account_jwt}
-}}
-"#
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -560,6 +527,14 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let refused = init(&data.path().join("c"), &[], 1, Timestamp::UNIX_EPOCH).unwrap_err();
         assert!(matches!(refused, InitError::NoHost));
+    }
+
+    #[test]
+    fn the_server_tells_its_own_machine_how_it_is() {
+        let (_data, folder) = made();
+        let conf = fs::read_to_string(folder.join(CONF)).unwrap();
+        assert!(conf.contains("\nhttp: \"127.0.0.1:8222\"\n"), "{conf}");
+        assert!(conf.contains("sync_interval: always"), "{conf}");
     }
 
     #[test]

@@ -127,6 +127,15 @@ pub struct AccountState {
     pub revocations: BTreeMap<String, i64>,
 }
 
+/// The place where an account's streams may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Store {
+    /// Nowhere: the account has no JetStream. A system account must have none.
+    None,
+    /// On disk.
+    Disk,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Claims {
     jti: String,
@@ -183,7 +192,7 @@ pub fn operator_jwt(
     jwt(operator, name, &operator.public_key(), now.as_second(), None, nats)
 }
 
-/// Makes the JWT of an account that has no limits and no JetStream.
+/// Makes the JWT of an account without limits, which has JetStream if it may store anything.
 ///
 /// # Errors
 /// The operator's key has no seed.
@@ -192,11 +201,20 @@ pub fn account_jwt(
     account: &str,
     name: &str,
     state: &AccountState,
+    store: Store,
 ) -> Result<String, KeyError> {
+    let mut limits = json!({
+        "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true, "conn": -1, "leaf": -1,
+    });
+    if store == Store::Disk {
+        // A limit that is missing is 0, and 0 of memory and disk is no JetStream.
+        limits["mem_storage"] = json!(0);
+        for limit in ["disk_storage", "streams", "consumer", "max_ack_pending"] {
+            limits[limit] = json!(-1);
+        }
+    }
     let mut nats = object(json!({
-        "limits": {
-            "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true, "conn": -1, "leaf": -1,
-        },
+        "limits": limits,
         "default_permissions": { "pub": {}, "sub": {} },
         "authorization": {},
         "type": "account",
@@ -432,7 +450,7 @@ mod tests {
         let operator = draw(KeyPairType::Operator).unwrap();
         let (account, _) = pair();
         let state = AccountState { issued: 7, revocations: [("U1".to_owned(), 5)].into() };
-        let jwt = account_jwt(&operator, &account.public_key(), "bot", &state).unwrap();
+        let jwt = account_jwt(&operator, &account.public_key(), "bot", &state, Store::Disk).unwrap();
         assert_eq!(verify_account(&jwt, &operator.public_key(), &account.public_key()), Ok(state));
         assert_eq!(verify_user(&jwt, &operator.public_key(), at(1)), Err(JwtError::Stranger));
         assert_eq!(read_user(&jwt), Err(JwtError::NoUser));

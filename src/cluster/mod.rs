@@ -14,6 +14,9 @@
 //! | [`invitation`] | the token that a new runner is invited with |
 //! | [`joining`] | a new runner's request, the bot's answer, and the runner's folder |
 //! | [`client`] | connections with TLS, verified by the bot's own CA alone |
+//! | [`log`] | the shared log of a bot with a standby: a JetStream stream |
+//! | [`office`] | the part of one of several bots: it follows the log, and comes into office |
+//! | [`copies`] | copies of the journal in an object store |
 //! | [`revoking`] | removal of a runner's key on all servers |
 //!
 //! Keys are made where they are used: a runner's seed never leaves its machine. The key of the bot's messages is pinned by
@@ -21,16 +24,24 @@
 
 mod authority;
 pub mod client;
+pub mod copies;
 mod disk;
 pub mod folder;
 pub mod invitation;
 pub mod joining;
 pub mod keys;
+pub mod log;
+#[cfg(test)]
+mod log_tests;
 pub mod net;
+pub mod office;
 pub mod permits;
 pub mod revoking;
 pub mod runner_folder;
+mod server_conf;
 #[cfg(test)]
 mod server_tests;
+#[cfg(test)]
+mod test_cluster;
 #[cfg(test)]
 mod test_server;

@@ -2,13 +2,16 @@
 //!
 //! | user | publish | subscribe |
 //! |---|---|---|
-//! | bot | `herder.<bot>.>`, `_INBOX.>` | `herder.<bot>.>`, `_INBOX.bot.>` |
+//! | bot | `herder.<bot>.>`, `_INBOX.>`, and of JetStream what [`Subjects::of_jetstream`] lists | `herder.<bot>.>`, `_INBOX.bot.>` |
 //! | runner `r` | `herder.<bot>.beat.r`, `herder.<bot>.from.r.*` | `herder.<bot>.to.r.*`, `_INBOX.r.>` |
 //! | invitation | `herder.<bot>.join` | `_INBOX.join.>` |
 //! | system | `$SYS.REQ.CLAIMS.UPDATE` | `_INBOX.system.>` |
 //!
 //! Runners and invitations have limits as well, which the server enforces: too many subscriptions are refused, and too
 //! long a message ends the connection. The number of connections of one user cannot be limited by its JWT.
+
+/// Beginning of all subjects.
+const ROOT: &str = "herder.";
 
 /// Maximum number of subscriptions of a runner, which needs two: messages of the bot, and answers.
 const RUNNER_SUBSCRIPTIONS: u32 = 8;
@@ -61,7 +64,7 @@ impl Subjects {
     /// Returns the subjects of the bot of this name.
     #[must_use]
     pub fn new(bot: &str) -> Self {
-        Self { root: format!("herder.{bot}") }
+        Self { root: format!("{ROOT}{bot}") }
     }
 
     /// Returns the subject of a runner's beats.
@@ -88,11 +91,61 @@ impl Subjects {
         format!("{}.join", self.root)
     }
 
-    /// Returns what the bot may do: everything below its own name, and answers to everybody.
+    /// Returns the subject of records of the shared log.
+    #[must_use]
+    pub fn log(&self) -> String {
+        format!("{}.log", self.root)
+    }
+
+    /// Returns the name of the stream with the shared log.
+    #[must_use]
+    pub fn log_stream(&self) -> String {
+        format!("HERDER_{}_LOG", self.bot())
+    }
+
+    /// Returns the name of the object store with copies of the journal.
+    #[must_use]
+    pub fn copies_bucket(&self) -> String {
+        format!("HERDER_{}_COPY", self.bot())
+    }
+
+    /// Returns the name of the stream below that object store.
+    #[must_use]
+    pub fn copies_stream(&self) -> String {
+        format!("OBJ_{}", self.copies_bucket())
+    }
+
+    /// Returns what the bot may do: everything below its own name, answers to everybody, its log and its copies.
     #[must_use]
     pub fn of_bot(&self) -> Permits {
         let own = format!("{}.>", self.root);
-        Permits::new(vec![own.clone(), "_INBOX.>".to_owned()], vec![own, wildcard(&bot_inbox())])
+        let mut publish = vec![own.clone(), "_INBOX.>".to_owned()];
+        publish.extend(self.of_jetstream());
+        Permits::new(publish, vec![own, wildcard(&bot_inbox())])
+    }
+
+    /// Returns the subjects by which the bot uses its log and its copies. It may create the two streams and not remove
+    /// them, and it may not remove single messages.
+    #[must_use]
+    pub fn of_jetstream(&self) -> Vec<String> {
+        let (log, copies) = (self.log_stream(), self.copies_stream());
+        let both = ["INFO", "CREATE", "UPDATE", "PURGE", "MSG.GET"];
+        let api = |what: &str, stream: &str| format!("$JS.API.{what}.{stream}");
+        let mut all: Vec<String> = [&log, &copies]
+            .iter()
+            .flat_map(|stream| both.map(|what| api(&format!("STREAM.{what}"), stream)))
+            .collect();
+        all.extend([
+            api("STREAM.LEADER.STEPDOWN", &log),
+            api("CONSUMER.CREATE", &format!("{log}.*")),
+            format!("$JS.FC.{log}.>"),
+            format!("$O.{}.>", self.copies_bucket()),
+        ]);
+        all
+    }
+
+    fn bot(&self) -> &str {
+        self.root.strip_prefix(ROOT).unwrap_or_default()
     }
 
     /// Returns what a runner may do.
@@ -166,6 +219,47 @@ mod tests {
         assert_eq!(subjects.to("box4", "77"), "herder.0a1b2c3d.to.box4.77");
         assert_eq!(subjects.from("box4", "77"), "herder.0a1b2c3d.from.box4.77");
         assert_eq!(subjects.join(), "herder.0a1b2c3d.join");
+    }
+
+    #[test]
+    fn the_bot_has_two_streams_alone() {
+        let subjects = Subjects::new("0a1b2c3d");
+        let permits = subjects.of_bot();
+        assert_eq!(
+            permits.publish,
+            [
+                "herder.0a1b2c3d.>",
+                "_INBOX.>",
+                "$JS.API.STREAM.INFO.HERDER_0a1b2c3d_LOG",
+                "$JS.API.STREAM.CREATE.HERDER_0a1b2c3d_LOG",
+                "$JS.API.STREAM.UPDATE.HERDER_0a1b2c3d_LOG",
+                "$JS.API.STREAM.PURGE.HERDER_0a1b2c3d_LOG",
+                "$JS.API.STREAM.MSG.GET.HERDER_0a1b2c3d_LOG",
+                "$JS.API.STREAM.INFO.OBJ_HERDER_0a1b2c3d_COPY",
+                "$JS.API.STREAM.CREATE.OBJ_HERDER_0a1b2c3d_COPY",
+                "$JS.API.STREAM.UPDATE.OBJ_HERDER_0a1b2c3d_COPY",
+                "$JS.API.STREAM.PURGE.OBJ_HERDER_0a1b2c3d_COPY",
+                "$JS.API.STREAM.MSG.GET.OBJ_HERDER_0a1b2c3d_COPY",
+                "$JS.API.STREAM.LEADER.STEPDOWN.HERDER_0a1b2c3d_LOG",
+                "$JS.API.CONSUMER.CREATE.HERDER_0a1b2c3d_LOG.*",
+                "$JS.FC.HERDER_0a1b2c3d_LOG.>",
+                "$O.HERDER_0a1b2c3d_COPY.>",
+            ]
+        );
+        assert_eq!(permits.subscribe, ["herder.0a1b2c3d.>", "_INBOX.bot.>"]);
+        assert_eq!(subjects.log(), "herder.0a1b2c3d.log");
+    }
+
+    #[test]
+    fn an_inbox_is_told_from_other_subjects() {
+        for subject in ["_INBOX.box4.x", "_INBOX.box4.x.y"] {
+            assert!(is_in(subject, &runner_inbox("box4")), "{subject}");
+        }
+        for subject in
+            ["herder.b.log", "$JS.API.STREAM.PURGE.HERDER_b_LOG", "_INBOX.box41.x", "_INBOX.box4", ""]
+        {
+            assert!(!is_in(subject, &runner_inbox("box4")), "{subject}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::client::{self, LinkError};
 use super::disk;
 use super::folder::{ACCOUNT_JWT, Folder, OpenError};
-use super::keys::{self, KeyError};
+use super::keys::{self, KeyError, Store};
 use super::permits::UPDATE;
 
 /// End of the year 9999, in seconds since 1970: all JWTs of a revoked key are void, whatever a clock said at their
@@ -89,7 +89,8 @@ pub fn note(folder: &Folder, key: &str, now: Timestamp) -> Result<(), RevokeErro
     // Servers ignore a JWT that is older than theirs, also when the clock was set back.
     state.issued = now.as_second().max(state.issued + 1);
     state.revocations.insert(key.to_owned(), FOREVER);
-    let jwt = keys::account_jwt(folder.operator(), &folder.account_key(), folder.name(), &state)?;
+    let jwt =
+        keys::account_jwt(folder.operator(), &folder.account_key(), folder.name(), &state, Store::Disk)?;
     disk::replace(&file, &jwt).map_err(disk)
 }
 

@@ -132,6 +132,12 @@ fn publications(bot: &str) -> Vec<(String, [bool; 3])> {
         ("herder.00000000.beat.box4".to_owned(), [false; 3]),
         ("elsewhere".to_owned(), [false; 3]),
         ("$JS.API.INFO".to_owned(), [false; 3]),
+        (format!("$JS.API.STREAM.DELETE.HERDER_{bot}_LOG"), [false; 3]),
+        (format!("$JS.API.STREAM.MSG.DELETE.HERDER_{bot}_LOG"), [false; 3]),
+        (format!("$JS.API.STREAM.PURGE.HERDER_{bot}_OTHER"), [false; 3]),
+        (format!("$JS.FC.HERDER_{bot}_LOG.c.1"), [true, false, false]),
+        (format!("$O.HERDER_{bot}_COPY.C.x"), [true, false, false]),
+        (format!("$O.HERDER_{bot}_OTHER.C.x"), [false; 3]),
         ("$SYS.REQ.CLAIMS.UPDATE".to_owned(), [false; 3]),
     ]
 }

@@ -17,6 +17,7 @@ use super::folder::{self, FOLDER, Folder};
 use super::invitation::Invitation;
 use super::joining::{self, Answer, JoinError, Joined};
 use super::keys::{self, Credentials, NewUser};
+use super::log::monitor_port;
 use super::permits::Permits;
 use super::runner_folder::{self, RunnerFolder};
 use crate::core::id::RunnerName;
@@ -70,6 +71,24 @@ impl TestServer {
     }
 }
 
+impl TestServer {
+    pub(super) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.0);
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+}
+
+/// Returns a free port whose monitoring port is free as well.
+pub(super) fn free_port() -> u16 {
+    loop {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        if TcpListener::bind(("127.0.0.1", monitor_port(port))).is_ok() {
+            return port;
+        }
+    }
+}
+
 impl Drop for TestServer {
     fn drop(&mut self) {
         _ = self.0.kill();
@@ -85,8 +104,11 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new() -> Self {
+        Self::on(free_port())
+    }
+
+    pub(super) fn on(port: u16) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let path = data.path().join(FOLDER);
         folder::init(&path, &["127.0.0.1".to_owned()], port, now()).unwrap();
         Self { folder: folder::open(&path).unwrap(), data }

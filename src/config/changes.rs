@@ -50,6 +50,7 @@ impl Config {
             ("[tools]", self.tools != new.tools),
             ("[files]", self.files != new.files),
             ("[runners]", self.runners != new.runners),
+            ("[cluster]", self.cluster != new.cluster),
             ("[evaluator]", asks_otherwise(&self.evaluator, &new.evaluator)),
             (
                 "[[webhook]]",
@@ -251,6 +252,7 @@ mod tests {
             ),
             ("", "[deadman]\nurl = \"https://example.org/\"", &[("[deadman]", later)]),
             ("", "[runners]\nlocal = \"process\"", &[("[runners]", later)]),
+            ("", "[cluster]\noffice = \"5s\"", &[("[cluster]", later)]),
             ("", "[telemetry]\notlp = \"http://127.0.0.1:4318\"", &[("[telemetry]", later)]),
         ];
         for (old, new, wanted) in table {

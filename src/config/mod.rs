@@ -8,6 +8,7 @@
 mod access;
 mod agents;
 mod changes;
+mod cluster;
 mod discord;
 mod environment;
 mod evaluator;
@@ -47,6 +48,7 @@ pub use crate::access::{AccessRules, Subject};
 pub use crate::evaluator::{Judge, Settings as Evaluator};
 pub use crate::journal::History;
 pub use crate::webhook::{DeadMan, Webhook};
+pub use cluster::Cluster;
 pub use discord::{API_URL, Call, Discord, Reach};
 pub use folders::{Folder, unusable};
 pub use http::{Http, Listen, TlsFiles, Token};
@@ -179,6 +181,8 @@ pub struct Config {
     pub files: FileRules,
     /// The process that the agents run in.
     pub runners: Runners,
+    /// The bots that can succeed this one.
+    pub cluster: Cluster,
     /// Settings of the evaluator.
     pub evaluator: Evaluator,
     /// Webhooks for agents' events.

@@ -17,8 +17,9 @@ use crate::redact::Redactor;
 use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
 use super::{
-    AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools, access, agents, discord,
-    evaluator, forge, http, irc, machine, passwords, people, quota, runners, spending, telemetry, webhook,
+    AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools, access, agents, cluster,
+    discord, evaluator, forge, http, irc, machine, passwords, people, quota, runners, spending, telemetry,
+    webhook,
 };
 
 /// The result of reading a configuration file.
@@ -144,6 +145,8 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let tools = top.table("tools").map_or_else(Tools::default, tools);
     let files = top.table("files").map_or_else(FileRules::default, files);
     runners::warn(&top, &runners, &agents);
+    let cluster = cluster::cluster(&top, &runners);
+    cluster::check(&cluster, &top, &agents);
     let evaluator = top.table("evaluator").map_or_else(Evaluator::default, evaluator::evaluator);
     evaluator::hide_credentials(&top, evaluator.judge);
     policy.evaluator = evaluator.rules();
@@ -188,6 +191,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         tools,
         files,
         runners,
+        cluster,
         evaluator,
         webhooks,
         deadman,

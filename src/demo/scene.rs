@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::chat::embedded_ircd::home::Home;
-use crate::config::{Config, DRAIN_TIMEOUT, Evaluator, History, Http, Networks, Runners, Tools};
+use crate::config::{Cluster, Config, DRAIN_TIMEOUT, Evaluator, History, Http, Networks, Runners, Tools};
 use crate::core::checkout::Repository;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::policy::{Exponential, Policy};
@@ -66,6 +66,7 @@ pub(super) fn config(
         files: FileRules::default(),
         tools: Tools::default(),
         runners: Runners::default(),
+        cluster: Cluster::default(),
         // Without account and cost: the built-in detector, which needs no model.
         evaluator: Evaluator::builtin(),
         webhooks: Vec::new(),

@@ -25,10 +25,10 @@
 use std::future::Future;
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
 
 use super::backlog::{Away, BACKLOG_LINES, Keys};
 use super::discord::Attachment;
@@ -105,6 +105,8 @@ pub struct NetworkQueue {
     /// Lock that is held while changes are recorded, so that those of a failed or cancelled attempt are recorded before
     /// later ones.
     recording: tokio::sync::Mutex<()>,
+    /// False while nothing may leave; without it, everything may.
+    open: OnceLock<watch::Receiver<bool>>,
 }
 
 impl std::fmt::Debug for NetworkQueue {
@@ -204,7 +206,18 @@ impl NetworkQueue {
             unsettled: Notify::new(),
             emptied: Notify::new(),
             recording: tokio::sync::Mutex::new(()),
+            open: OnceLock::new(),
         }
+    }
+
+    /// Lets posts leave only while `open` is true. Only the first call counts.
+    pub fn leaves_while(&self, open: watch::Receiver<bool>) {
+        // Another call would come from the same herder.
+        let _ = self.open.set(open);
+    }
+
+    fn is_open(&self) -> bool {
+        self.open.get().is_none_or(|open| *open.borrow())
     }
 
     /// Sets the number of pending lines of one target beyond which its backlog is shortened.
@@ -328,9 +341,18 @@ impl NetworkQueue {
         joined: &(dyn Fn(&Target) -> bool + Sync),
     ) -> Window {
         loop {
+            if let Some(open) = self.open.get() {
+                // Closed for good, it says nothing any more.
+                if open.clone().wait_for(|open| *open).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
             let is_complete = self.refill().await;
             if let Some(window) = self.try_window(max_lines, room, joined) {
                 return window;
+            }
+            if !self.is_open() {
+                continue;
             }
             self.record().await;
             let changed = self.changed.notified();
@@ -384,6 +406,9 @@ impl NetworkQueue {
         room: &dyn Fn(&Target) -> usize,
         joined: &dyn Fn(&Target) -> bool,
     ) -> Option<Window> {
+        if !self.is_open() {
+            return None;
+        }
         let mut state = self.state();
         let mut window = Window::default();
         // People can ask for answers without end: one line of a window is reserved for other posts.

@@ -2,6 +2,8 @@
 
 use crate::chat::embedded_ircd::home::HomeError;
 use crate::cluster::folder;
+use crate::cluster::log::ServerError;
+use crate::cluster::office::OfficeError;
 use crate::http::HttpError;
 use crate::journal::{CommitError, OpenError, ReadError};
 use crate::l10n::UnknownLocale;
@@ -50,6 +52,12 @@ pub enum RunError {
     /// The servers that lead to other machines cannot be used.
     #[error("the way to other machines ([runners] servers): {0}")]
     Runners(#[from] RunnersError),
+    /// The NATS server beside the bot cannot keep the log.
+    #[error("{0}")]
+    Server(#[from] ServerError),
+    /// The log that the bots share cannot be followed.
+    #[error("{0}")]
+    Office(#[from] OfficeError),
     /// Agents are to run in this process, and the runner of an earlier configuration has not ended.
     #[error(
         "agents would run twice, because the runner of an earlier configuration does not end; end it (`herder runner \

@@ -10,12 +10,14 @@
 
 mod channels;
 mod elsewhere;
+mod ending;
 mod error;
 mod first;
 mod hooks;
 mod lives;
 mod marks;
 mod networks;
+mod office;
 mod order;
 mod page;
 mod runner;
@@ -52,7 +54,7 @@ use crate::l10n::Locale;
 use crate::local::Bound;
 use crate::outbox::{Markup, NetworkQueue, absent};
 use crate::reload::{self, Reloader, Source};
-use crate::runner::{process, tools as runner_tools};
+use crate::runner::tools as runner_tools;
 use crate::runtime::ProcessTrees;
 use crate::runtime::grants::Grants;
 use crate::runtime::process::descent::Record;
@@ -62,19 +64,12 @@ use crate::tools::{self, Rooms};
 pub use error::RunError;
 use first::{owe_missing, urgent};
 use lives::Life;
+use office::InOffice;
+pub use office::Leading;
 use tasks::{Calls, evaluator, keep_up, stop_with, tool_server};
 
 /// Share of `drain_timeout` for the agents' processes to end; the rest are killed.
 const FOR_AGENTS: f64 = 0.5;
-
-/// Share of `drain_timeout` for pending posts after that.
-const FOR_POSTS: f64 = 0.2;
-
-/// Share of `drain_timeout` for the networks to say goodbye.
-const FOR_NETWORKS: f64 = 0.1;
-
-/// Share of `drain_timeout` for the journal to finish its pending writes.
-const FOR_JOURNAL: f64 = 0.1;
 
 /// Capacity for people's lines on their way to the dispatcher. A network stops reading when it is full.
 const INBOUND_CAPACITY: usize = 256;
@@ -98,6 +93,8 @@ pub struct Options {
     pub reload: Arc<Notify>,
     /// Injection of faults, for tests.
     pub fault: FaultInjection,
+    /// The office of a bot that others can succeed, once it has it.
+    pub leading: Option<Box<Leading>>,
 }
 
 /// The result of a run of herder, from which the exit code follows.
@@ -109,6 +106,8 @@ pub struct Ended {
     pub storage_failure: Option<String>,
     /// Reason why the only network refuses herder for good, if that ended the run.
     pub refused: Option<Detail>,
+    /// True if another bot has come into office, which ended the run.
+    pub deposed: bool,
 }
 
 /// A running herder: its tasks, and the handles that its shutdown needs.
@@ -137,6 +136,8 @@ pub struct Herder {
     drain: Duration,
     /// URL prefix of the web page and its logins; `None` if the page is disabled.
     page: Option<(String, Logins)>,
+    /// The office; `None` for a bot alone.
+    office: Option<InOffice>,
 }
 
 /// Runs until `shutdown` is cancelled, the journal cannot be written any more, or the only network refuses herder for
@@ -144,7 +145,20 @@ pub struct Herder {
 ///
 /// # Errors
 /// If it cannot be started.
-pub async fn run(config: Config, options: Options, shutdown: CancellationToken) -> Result<Ended, RunError> {
+pub async fn run(
+    config: Config,
+    mut options: Options,
+    shutdown: CancellationToken,
+) -> Result<Ended, RunError> {
+    if config.cluster.standby {
+        // A service manager takes a bot that waits for a running one.
+        service::ready();
+        let Some(leading) = Box::pin(office::wait(&config, &shutdown)).await? else {
+            info!("going down while another bot is in office");
+            return Ok(Ended { processes_left: 0, storage_failure: None, refused: None, deposed: false });
+        };
+        options.leading = Some(Box::new(leading));
+    }
     let drain = config.drain_timeout;
     let cut = CutShort {
         asked: shutdown.clone(),
@@ -161,7 +175,7 @@ pub async fn run(config: Config, options: Options, shutdown: CancellationToken) 
     };
     let nothing = |processes_left| {
         info!(processes_left, "going down in the middle of the start");
-        Ended { processes_left, storage_failure: None, refused: None }
+        Ended { processes_left, storage_failure: None, refused: None, deposed: false }
     };
     let started = tokio::select! {
         biased;
@@ -195,7 +209,16 @@ impl Herder {
         let reapers = record.as_ref().map(Record::reapers);
         let trees = ProcessTrees::new().map_err(RunError::Trees)?;
         // This comes first, because from here on only one herder has the folder.
-        let (journal, opening) = open_journal(&config).await?;
+        let (journal, opening, office) = match options.leading.take() {
+            Some(leading) => {
+                let (journal, opening, office) = leading.journal().await?;
+                (journal, opening, Some(office))
+            }
+            None => {
+                let (journal, opening) = open_journal(&config).await?;
+                (journal, opening, None)
+            }
+        };
         let read = config.clone();
         let home = Home::of(&mut config).await?;
         if let Some(home) = &home {
@@ -219,6 +242,9 @@ impl Herder {
         let all: Vec<(NetworkName, Markup)> = networks.iter().cloned().chain(hooks::all(&config)).collect();
         let mut queues =
             networks::open_queues(&journal, &all, &locale, &redactor, config.networks.backlog_lines).await?;
+        if let Some(office) = &office {
+            queues.values().for_each(|queue| queue.leaves_while(office.open.clone()));
+        }
         let hooks = config.webhooks.iter().filter_map(|webhook| queues.remove_entry(&webhook.name)).collect();
 
         let marks = marks::load(&journal, &config).await?;
@@ -295,6 +321,7 @@ impl Herder {
             away: opening.last_commit.map(|last| clock::now().since(last)),
             drain: config.drain_timeout,
             page: http.as_ref().map(|opened| (opened.url.clone(), opened.logins.clone())),
+            office,
         };
         herder.tasks.spawn(life.keep(herder.hearing.clone()));
         if let Some(link) = link {
@@ -498,75 +525,6 @@ impl Herder {
         for (network, queue) in &self.queues {
             queue.push(urgent(network, to, notice));
         }
-    }
-
-    /// Runs until `shutdown` is cancelled, the journal cannot be written any more, or the only network refuses herder
-    /// for good; then ends everything in order.
-    pub async fn wait(self, shutdown: CancellationToken) -> Ended {
-        let (mut failed, mut refused) = (self.journal.failed(), self.refused.subscribe());
-        let (storage_failure, refused) = tokio::select! {
-            () = shutdown.cancelled() => (None, None),
-            reason = failed.wait_for(Option::is_some) => (reason.ok().and_then(|reason| reason.clone()), None),
-            reason = refused.wait_for(Option::is_some) => (None, reason.ok().and_then(|reason| reason.clone())),
-        };
-        if let Some(reason) = &refused {
-            error!(%reason, "the only network refuses herder for good; herder ends");
-        }
-        Ended { refused, ..self.end(storage_failure).await }
-    }
-
-    async fn end(self, storage_failure: Option<String>) -> Ended {
-        match &storage_failure {
-            Some(reason) => {
-                error!(reason, "the journal cannot be written; agents are stopped and herder ends");
-                let notice = Notice::StorageFailed { reason: reason.clone() };
-                self.say(&Target::Alerts, &notice);
-                self.say(&Target::Control, &notice);
-            }
-            None if self.fleet.leaves_sessions() => info!("going down; sessions go on in the runner"),
-            None => {
-                info!("going down");
-                self.say(&Target::Control, &Notice::ShuttingDown);
-            }
-        }
-        service::stopping(self.drain);
-        self.hearing.cancel();
-        if std::process::id() == 1 && self.fleet.has_runner() {
-            // Nothing outlives process 1 of a container, and a runner that is killed ends no session in order.
-            let stopped = process::ask(self.journal.data_dir(), process::Question::Stop);
-            if tokio::time::timeout(self.drain.mul_f64(FOR_AGENTS), stopped).await.is_err() {
-                warn!("the runner did not end in time");
-            }
-        }
-        self.fleet.drain(self.drain.mul_f64(FOR_AGENTS)).await;
-        let prefix = format!("{}/", self.journal.id());
-        self.trees.end_marked(&prefix, Duration::ZERO).await;
-        let processes_left = self.trees.count_marked(&prefix).await;
-        // A hanging disk must not delay the exit: the next start takes the record as that of a killed herder.
-        if tokio::time::timeout(self.drain.mul_f64(FOR_JOURNAL), self.life.end()).await.is_err() {
-            warn!("the note of this run could not be taken back in time");
-        }
-        let flushed = tokio::time::timeout(self.drain.mul_f64(FOR_POSTS), async {
-            for queue in self.queues.values().chain(self.hooks.values()) {
-                queue.drained().await;
-            }
-        });
-        if flushed.await.is_err() {
-            warn!("some posts are still owed; they leave after the next start");
-        }
-        self.speaking.cancel();
-        self.tasks.close();
-        if tokio::time::timeout(self.drain.mul_f64(FOR_NETWORKS), self.tasks.wait()).await.is_err() {
-            warn!("some tasks did not end in time");
-        }
-        if let Some(home) = self.home {
-            home.server.stop().await;
-        }
-        // A hanging disk must not delay the exit: everything acknowledged is on it already.
-        if tokio::time::timeout(self.drain.mul_f64(FOR_JOURNAL), self.journal.close()).await.is_err() {
-            warn!("the journal did not close in time");
-        }
-        Ended { processes_left, storage_failure, refused: None }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::kill::process::Process;
 use crate::stage::PATIENCE;
 
 /// A session says that it has begun, and ends once it may. A second one beside it is a violation.
-const SCRIPT: &str = r#"
+pub(crate) const SCRIPT: &str = r#"
 read -r work
 for other in $(cat begun 2> /dev/null); do
   grep -qv ') Z ' "/proc/$other/stat" 2> /dev/null && echo "$other beside $$" >> violations
@@ -28,7 +28,7 @@ echo "done: $work"
 "#;
 
 /// A child that is killed when it is dropped.
-struct Owned(Child);
+pub(crate) struct Owned(pub(crate) Child);
 
 impl Owned {
     fn sends(&self, signal: Signal) {
@@ -50,7 +50,7 @@ impl Drop for Owned {
 }
 
 /// Starts the server between the machines.
-fn server(conf: &Path) -> Owned {
+pub(crate) fn server(conf: &Path) -> Owned {
     let program = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/test-tools/nats/bin/nats-server");
     let mut command = Command::new(&program);
     command.arg("-c").arg(conf).args(["-a", "127.0.0.1"]).stdout(Stdio::null()).stderr(Stdio::null());

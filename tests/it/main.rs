@@ -87,6 +87,7 @@ mod slow_lines;
 mod spending;
 mod spending_cli;
 mod stage;
+mod standby;
 mod storage_failure;
 mod supervisor;
 mod task_diff;

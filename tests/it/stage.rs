@@ -119,6 +119,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         tools: herder::config::Tools::default(),
         files: herder::files::FileRules::default(),
         runners: herder::config::Runners::default(),
+        cluster: herder::config::Cluster::default(),
         evaluator: herder::config::Evaluator::builtin(),
         webhooks: Vec::new(),
         deadman: None,

@@ -22,9 +22,10 @@ pub mod replica;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::path::Path;
 
-use super::{ImportError, import};
+use super::{ImportError, disk, import};
 
 pub use chain::{Built, Chain, Position, hash_of};
 pub use replica::{Replica, ReplicaError};
@@ -35,6 +36,14 @@ pub use replica::{Replica, ReplicaError};
 /// The file is no export, or cannot be read.
 pub fn place_of(export: &Path) -> Result<Option<Position>, ImportError> {
     Ok(import::header(export)?.log)
+}
+
+/// Makes the folder of a journal, which only herder's user may read.
+///
+/// # Errors
+/// The disk refuses.
+pub fn make_folder(dir: &Path) -> io::Result<()> {
+    disk::private_dir(dir)
 }
 
 /// The log that several bots share.

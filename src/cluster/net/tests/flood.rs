@@ -5,8 +5,8 @@ use super::super::super::runner_folder::RunnerFolder;
 use super::super::super::test_server::World;
 use super::*;
 
-/// Time for which it sends.
-const LASTS: Duration = Duration::from_secs(3);
+/// Number of rounds of messages that it sends at least.
+const ROUNDS: u64 = 1000;
 
 fn identity(folder: &RunnerFolder) -> Identity {
     Identity {
@@ -43,45 +43,36 @@ async fn a_runner_that_floods_does_not_end_the_connections_of_another() {
 
     let flooder = client::connect(&client::runner_login(&box4), |_| {}).await.unwrap();
     let mut grants = flooder.subscribe("_INBOX.box4.grants").await.unwrap();
-    let mut flooding = JoinSet::new();
+    let (mut flooding, began) = (JoinSet::new(), tokio::time::Instant::now());
+    let (count, sent) = tokio::sync::watch::channel(0_u64);
     flooding.spawn(async move {
         let (from, incarnation) = (subjects.from("box4", "0123456789abcdef"), draw_incarnation().unwrap());
         let beat = serde_json::json!({ "v": 1, "incarnation": incarnation, "machine": "m4", "sessions": 0 });
         let unknown =
             Numbered { id: ConnectionId { epoch: 1, number: 9 }, n: 5, taken: None, payload: Bytes::new() };
         let junk = Bytes::from(vec![b'x'; 16 * 1024]);
-        let mut sent = 0;
-        let all = async {
-            loop {
-                let (subject, reply) = (subjects.beat("box4"), "_INBOX.box4.grants");
-                let beat = Bytes::from(beat.to_string());
-                flooder.publish_with_reply(subject, reply, beat).await.unwrap();
-                flooder.publish(from.clone(), junk.clone()).await.unwrap();
-                let headers = unknown.headers(&from, None).unwrap();
-                flooder.publish_with_headers(from.clone(), headers, Bytes::new()).await.unwrap();
-                sent += 1;
-            }
-        };
-        assert!(tokio::time::timeout(LASTS, all).await.is_err());
-        sent
+        loop {
+            let (subject, reply) = (subjects.beat("box4"), "_INBOX.box4.grants");
+            let beat = Bytes::from(beat.to_string());
+            flooder.publish_with_reply(subject, reply, beat).await.unwrap();
+            flooder.publish(from.clone(), junk.clone()).await.unwrap();
+            let headers = unknown.headers(&from, None).unwrap();
+            flooder.publish_with_headers(from.clone(), headers, Bytes::new()).await.unwrap();
+            count.send_modify(|count| *count += 1);
+        }
     });
     let scene = async {
         let mut bot = framed(soon("a connection", hub.line("box5").open()).await.unwrap());
         bot.send(Bytes::from_static(b"hello")).await.unwrap();
         let mut host = framed(soon("the connection", streams.recv()).await.unwrap());
         assert_eq!(soon("a word", host.next()).await.unwrap().unwrap(), "hello");
+        // It goes on while the other one speaks, however long that takes.
         let mut spoken = 0;
-        let speaking = async {
-            loop {
-                speak(&mut bot, &mut host).await;
-                spoken += 1;
-            }
-        };
-        let sent = tokio::select! {
-            sent = flooding.join_next() => sent.unwrap().unwrap(),
-            () = speaking => unreachable!(),
-        };
-        assert!(sent > 1000 && spoken >= 3, "{sent} and {spoken}");
+        while spoken < 3 || *sent.borrow() < ROUNDS {
+            speak(&mut bot, &mut host).await;
+            spoken += 1;
+        }
+        flooding.shutdown().await;
         speak(&mut bot, &mut host).await;
         assert!(streams.try_recv().is_err(), "the connection was begun anew");
         assert!(station.grant().borrow().granted && hub.seen("box5").unwrap().here);
@@ -91,12 +82,13 @@ async fn a_runner_that_floods_does_not_end_the_connections_of_another() {
         ended = serving => panic!("{ended:?}"),
     }
     drop(unread);
-    let mut granted = 0;
+    let mut granted = 0_u64;
     while let Ok(Some(_)) = tokio::time::timeout(Duration::from_secs(2), grants.next()).await {
         granted += 1;
     }
     // Four at once, and then one per second.
-    assert!((1..=12).contains(&granted), "{granted} beats were answered");
+    let most = 4 + began.elapsed().as_secs() + 1;
+    assert!((1..=most).contains(&granted), "{granted} of {most} beats were answered");
     soon("the hub's end", hub.close()).await;
 }
 
