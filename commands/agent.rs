@@ -116,7 +116,7 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let placeholder = || AgentName::new("placeholder").expect("a name by the rules");
     let workspace = folder.map_or_else(PathBuf::new, PathBuf::from);
     let mut spec = AgentSpec::new(name.clone().unwrap_or_else(placeholder), runtime, workspace);
-    let problems = problems(&mut spec, pairs, None, &machines(desk)).await;
+    let problems = problems(&mut spec, pairs, None, (&machines(desk), desk.fleet.needs_runners())).await;
     mistakes.extend(problems.iter().map(|problem| tell(voice, problem)));
     match name {
         Some(name) if mistakes.is_empty() => {
@@ -170,7 +170,8 @@ async fn try_edit(desk: &Desk<'_>, call: &Call, voice: Voice<'_>) -> Done {
         return Err(Refusal::Removed { agent: view.name }.into());
     };
     let mut changed = spec.clone();
-    let problems = problems(&mut changed, &call.rest, Some(&spec), &machines(desk)).await;
+    let problems =
+        problems(&mut changed, &call.rest, Some(&spec), (&machines(desk), desk.fleet.needs_runners())).await;
     if !problems.is_empty() {
         let mistakes = problems.iter().map(|problem| tell(voice, problem)).collect();
         return Err(refused(voice, view.name.as_str(), mistakes));
@@ -186,7 +187,7 @@ async fn problems(
     spec: &mut AgentSpec,
     pairs: &[String],
     before: Option<&AgentSpec>,
-    machines: &[RunnerName],
+    (machines, needs_one): (&[RunnerName], bool),
 ) -> Vec<Problem> {
     let mut problems = settings::apply(spec, pairs);
     let told = |problems: &[Problem], what: &str| problems.iter().any(|problem| problem.what == what);
@@ -198,6 +199,9 @@ async fn problems(
     let moved = before.is_none_or(|before| before.runner != spec.runner);
     if moved && spec.runner.as_ref().is_some_and(|runner| !machines.contains(runner)) {
         problems.push(Problem { what: "runner".to_owned(), why: Why::NoMachine });
+    }
+    if needs_one && spec.runner.is_none() {
+        problems.push(Problem { what: "runner".to_owned(), why: Why::NeedsMachine });
     }
     let other = moved || before.is_none_or(|before| before.workspace != spec.workspace);
     // A folder of another machine is looked at there, once it is used.
@@ -239,6 +243,7 @@ fn tell(voice: Voice<'_>, problem: &Problem) -> Mistake {
         Why::Placeholder => ("cmd-setting-placeholder", ""),
         Why::NeedsOwnHome => ("cmd-setting-needs-own-home", ""),
         Why::NoMachine => ("cmd-setting-no-machine", ""),
+        Why::NeedsMachine => ("cmd-setting-needs-machine", ""),
     };
     let line = voice.text(id, &[("key", problem.what.as_str().into()), ("more", more.into())]);
     Mistake { key: problem.what.clone(), line }

@@ -101,6 +101,8 @@ pub(super) enum Why {
     NeedsOwnHome,
     /// No machine of this name has joined.
     NoMachine,
+    /// With a standby no agent runs on the bot's own machine.
+    NeedsMachine,
 }
 
 /// Applies `key=value` settings to an agent's configuration and returns all problems. Valid settings are applied even

@@ -1476,6 +1476,7 @@ cmd-setting-folder-silent = { $key }: das Dateisystem dieses Ordners antwortet n
 cmd-setting-needs-command = { $key }: ein Agent mit runtime command braucht einen, z. B. command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }: prompt=arg gehört zu {"{"}prompt{"}"} im Befehl, prompt=stdin zu einem ohne
 cmd-setting-needs-own-home = { $key }: eine Datei gehört in ein eigenes HOME: own_home=true dazu
+cmd-setting-needs-machine = { $key }: mit einem Ersatz läuft kein Agent auf dem Rechner des Bots: runner=box4 dazu, mit einem Namen aus `runner list`
 cmd-setting-no-machine = { $key }: kein Rechner dieses Namens gehört dazu; `runner list` zeigt sie
 
 ## Discord

@@ -1565,6 +1565,7 @@ cmd-setting-folder-silent = { $key }: the file system of that folder does not an
 cmd-setting-needs-command = { $key }: an agent of runtime command needs one, e.g. command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }: prompt=arg goes with {"{"}prompt{"}"} in the command, prompt=stdin without
 cmd-setting-needs-own-home = { $key }: a file is for a HOME of its own: add own_home=true
+cmd-setting-needs-machine = { $key }: with a standby no agent runs on the bot's own machine: add runner=box4, with a name of `runner list`
 cmd-setting-no-machine = { $key }: no machine of this name has joined: `runner list` shows those that have
 
 ## Discord

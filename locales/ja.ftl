@@ -1299,6 +1299,7 @@ cmd-setting-folder-silent = { $key }：そのフォルダーのファイルシ�
 cmd-setting-needs-command = { $key }：runtime command のエージェントには必要。例：command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }：prompt=arg はコマンドに {"{"}prompt{"}"} があるとき、prompt=stdin はないとき
 cmd-setting-needs-own-home = { $key }：ファイルは専用の HOME のためのもの。own_home=true を加えてください
+cmd-setting-needs-machine = { $key }：スタンバイがあるとき、ボット自身のマシンではエージェントは動きません。`runner list` の名前で runner=box4 を加えてください
 cmd-setting-no-machine = { $key }：この名前のマシンは加わっていません。`runner list` で確かめられます
 
 ## Discord

@@ -152,6 +152,8 @@ pub struct Term {
     pub office: Shared,
     /// The stream with the log.
     pub stream: LogStream,
+    /// Cancelled when this bot does not wait for the log any more, because it ends.
+    pub given_up: CancellationToken,
 }
 
 impl fmt::Debug for Term {
@@ -231,6 +233,7 @@ impl Following {
             tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return Ok(None),
+                _ = sync.tick() => self.with(Replica::sync).await?,
                 record = records.next() => {
                     let mut batch = vec![record?];
                     while batch.len() < APPLY_MAX && let Some(record) = records.next().now_or_never() {
@@ -238,7 +241,6 @@ impl Following {
                     }
                     self.apply(batch).await?;
                 }
-                _ = sync.tick() => self.with(Replica::sync).await?,
                 _ = look.tick() => {
                     let asked = clock::since_boot();
                     // Records that come meanwhile are applied before the next look.
@@ -310,10 +312,11 @@ impl Following {
 
     fn term(self, chain: Chain) -> Option<Term> {
         info!(epoch = chain.position().epoch, "in office");
+        let given_up = CancellationToken::new();
         let log = Writing {
             stream: self.stream.clone(),
             shared: self.shared.clone(),
-            given_up: CancellationToken::new(),
+            given_up: given_up.clone(),
             runtime: Handle::current(),
         };
         Some(Term {
@@ -322,6 +325,7 @@ impl Following {
             log: Box::new(log),
             office: self.shared,
             stream: self.stream,
+            given_up,
         })
     }
 }
@@ -378,11 +382,12 @@ async fn check(
     let own = replica.position();
     let end = stream.end().await?;
     if own.seq == 0 {
-        return match end.first {
-            _ if replica.journal().is_none() || end.last == 0 => Ok(()),
-            // It has a journal that is not in the log.
-            _ => Err(OfficeError::OtherPast { seq: 1 }),
-        };
+        if replica.journal().is_none() || end.last == 0 {
+            return Ok(());
+        }
+        let first = stream.read(1).await?;
+        let has_begun = first.map(|first| replica.has_begun(&first)).transpose()?;
+        return if has_begun == Some(true) { Ok(()) } else { Err(OfficeError::Stranger) };
     }
     if own.seq > end.last {
         return Err(OfficeError::Ahead { last: end.last, own: own.seq });

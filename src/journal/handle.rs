@@ -479,6 +479,14 @@ impl Journal {
         self.ask(Job::Mark).await
     }
 
+    /// Waits until the journal is closed. One in memory never is.
+    pub async fn closed(&self) {
+        match self.writer() {
+            Some(writer) => writer.closed().await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// Finishes queued work, stops writing and releases the folder's lock, although handles for reading may remain;
     /// later commits fail with [`CommitError::Closed`].
     pub async fn close(&self) {

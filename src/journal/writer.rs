@@ -301,6 +301,10 @@ impl Writer {
             None => leader.group(changes),
         };
         changes.position(leader.position());
+        if appended.is_err() {
+            // It is not in office, so that it has nothing to give up.
+            self.leader = None;
+        }
         appended.map_err(|error| error.to_string())
     }
 
@@ -315,7 +319,10 @@ impl Writer {
         let stored = match marked {
             Ok(()) if is_noted => self.store(&changes),
             Ok(()) => Ok(()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => {
+                self.leader = None;
+                Err(error.to_string())
+            }
         };
         if let Err(reason) = stored {
             self.fail(&reason, Vec::new());

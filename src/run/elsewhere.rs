@@ -1,5 +1,6 @@
 //! Runners on other machines: the way to them, the calls of their agents, and what people are told of them.
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -27,11 +28,12 @@ pub(super) struct Elsewhere {
     pub(super) tools: Option<Grants>,
 }
 
-/// Begins to listen to the servers, if any are configured.
+/// Begins to listen to the servers, if any are configured. `office` is true while a bot that others can succeed decides.
 pub(super) async fn open(
     config: &Config,
     journal: &Journal,
     bot: &Bot,
+    office: Option<watch::Receiver<bool>>,
 ) -> Result<Option<Elsewhere>, RunError> {
     if config.runners.servers.is_empty() {
         return Ok(None);
@@ -41,7 +43,7 @@ pub(super) async fn open(
         tokio::task::spawn_blocking(move || folder::open(&path)).await.map_err(std::io::Error::other);
     let folder = opened.map_err(RunError::Runner)??.with_servers(servers);
     let tools = config.tools.enabled.then(Grants::of_runner);
-    let (runners, finds) = Runners::open(folder, journal, bot.clone(), tools.clone()).await?;
+    let (runners, finds) = Runners::open(folder, journal, bot.clone(), tools.clone(), office).await?;
     Ok(Some(Elsewhere { runners, finds, tools }))
 }
 

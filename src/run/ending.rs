@@ -90,6 +90,9 @@ impl Herder {
         if tokio::time::timeout(self.drain.mul_f64(FOR_JOURNAL), self.journal.close()).await.is_err() {
             warn!("the journal did not close in time");
         }
+        if let Some(office) = &self.office {
+            office.give_up();
+        }
         let deposed = self.office.is_some_and(|office| office.is_deposed());
         Ended { processes_left, storage_failure, refused: None, deposed }
     }

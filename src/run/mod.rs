@@ -254,7 +254,8 @@ impl Herder {
         let traces = tasks::traces(&config, &journal).await?;
         let (tasks, hearing) = (TaskTracker::new(), CancellationToken::new());
         let bot = runner::bot(&config, &journal).await?;
-        let elsewhere = elsewhere::open(&config, &journal, &bot).await?;
+        let open = office.as_ref().map(|office| office.open.clone());
+        let elsewhere = elsewhere::open(&config, &journal, &bot, open).await?;
         let runner = runner::open(&config, &options, (&journal, &bot), (&trees, reapers)).await?;
         let link = runner.as_ref().map(|runner| runner.link.clone());
         if let Some(runner) = runner {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_nats::Subject;
 use futures_util::StreamExt as _;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tracing::{error, info, warn};
 
 use super::fleet::storage_refusal;
@@ -101,6 +101,8 @@ struct Inner {
     changing: tokio::sync::Mutex<()>,
     /// Held while it is decided whether sessions begin on a runner.
     looking: Mutex<()>,
+    /// True if other bots can succeed this one.
+    is_succeeded: bool,
     /// Notified when the servers are to be told which keys open nothing any more.
     revoked: Notify,
 }
@@ -113,7 +115,8 @@ impl fmt::Debug for Runners {
 
 impl Runners {
     /// Begins to listen to the servers. Returns the maker of places as well: each gets the calls of herder's tools with
-    /// `tools`, if they are served.
+    /// `tools`, if they are served. `office` is true while a bot that others can succeed decides; then alone its runners are
+    /// granted.
     ///
     /// # Errors
     /// The servers cannot be used, or the roster cannot be read.
@@ -122,6 +125,7 @@ impl Runners {
         journal: &Journal,
         bot: Bot,
         tools: Option<Grants>,
+        office: Option<watch::Receiver<bool>>,
     ) -> Result<(Self, Finds), RunnersError> {
         let roster = members(journal)?;
         let used = times(journal)?;
@@ -129,6 +133,8 @@ impl Runners {
         let key = folder.messages().clone();
         let name = folder.name().to_owned();
         let hub = Hub::start(uplink.clone(), name, bot.epoch, key, Pace::default());
+        let is_succeeded = office.is_some();
+        office.into_iter().for_each(|office| hub.grants_while(office));
         for runner in roster.keys() {
             hub.admit(runner.as_str());
         }
@@ -156,6 +162,7 @@ impl Runners {
             found: Mutex::new(Some(found)),
             changing: tokio::sync::Mutex::default(),
             looking: Mutex::default(),
+            is_succeeded,
             revoked: Notify::new(),
         }));
         Ok((runners, finds))
@@ -165,6 +172,12 @@ impl Runners {
     #[must_use]
     pub fn found(&self) -> Option<mpsc::UnboundedReceiver<(RunnerName, Link)>> {
         self.0.found.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Returns true if no agent may run on the bot's own machine, because another bot can succeed it.
+    #[must_use]
+    pub fn are_needed(&self) -> bool {
+        self.0.is_succeeded
     }
 
     /// Returns true if a runner is on the roster.
@@ -330,6 +343,12 @@ impl Inner {
 }
 
 impl Fleet {
+    /// Returns true if each agent needs a runner, because another bot can succeed this one.
+    #[must_use]
+    pub fn needs_runners(&self) -> bool {
+        self.shared.runners.as_ref().is_some_and(Runners::are_needed)
+    }
+
     /// Returns the runners on other machines; `None` if no servers are configured.
     #[must_use]
     pub fn runners(&self) -> Option<Vec<RunnerView>> {

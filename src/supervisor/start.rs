@@ -88,6 +88,12 @@ pub enum StartError {
     /// The process that runs the agents cannot be used.
     #[error(transparent)]
     Runner(#[from] LinkError),
+    /// Agents would run on the machine of a bot that others can succeed, and twice after that.
+    #[error(
+        "with [cluster] standby no agent runs on the bot's own machine, and these have no runner: {0}. Start herder without \
+         standby, give each a runner (agent edit <name> runner=box4) or remove it, and start with standby again"
+    )]
+    Here(String),
     /// herder was asked to end before the start was complete.
     #[error("the start was cut short, with {left} processes of an earlier herder left")]
     CutShort {
@@ -158,6 +164,9 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         fault,
     } = settings;
     let recalled = journal.reading(recall).await??;
+    if elsewhere.as_ref().is_some_and(|(runners, _)| runners.are_needed()) {
+        refuse_agents_here(&recalled)?;
+    }
     let place = if let Some(link) = runner {
         link.give_files(FileStore::new(journal.data_dir()));
         Place::Remote(link, tools, None)
@@ -312,6 +321,16 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     // Agents that were added now did not exist when the order was given.
     stops.into_iter().for_each(|stop| fleet.finish(stop, stopped.clone()));
     Ok(fleet)
+}
+
+/// Refuses agents of the bot's own machine.
+fn refuse_agents_here(recalled: &Recalled) -> Result<(), StartError> {
+    let is_here = |agent: &Agent| {
+        agent.phase != Phase::Removed && agent.spec.as_ref().is_some_and(|spec| spec.runner.is_none())
+    };
+    let here = recalled.agents.iter().filter(|(_, (agent, _))| is_here(agent));
+    let here: Vec<&str> = here.map(|(name, _)| name.as_str()).collect();
+    if here.is_empty() { Ok(()) } else { Err(StartError::Here(here.join(", "))) }
 }
 
 fn recall(journal: &Journal) -> Result<Recalled, ReadError> {

@@ -2,7 +2,7 @@
 //! their own, which are killed, stand still and end in order, while a session goes on on another machine.
 
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -98,6 +98,9 @@ impl World {
         world.wait("the second bot does not follow", |world| world.bots[1].log().contains("following")).await;
         world.joins().await;
         let at = world.dir.path().join("spark").display().to_string();
+        let here = world.bots[0].try_ask("agent add", &["ada", "command", &at, "command=cat"]).await;
+        let said = here.expect("it answers").lines.join("\n");
+        assert!(said.contains("no agent runs on the bot's own machine"), "{said}");
         let command = format!("command={}", serde_json::json!(["sh", "-c", SCRIPT]));
         world.does(0, "agent add", &["spark", "command", &at, "runner=box4", &command]).await;
         world
@@ -171,16 +174,12 @@ impl World {
     }
 }
 
-fn is_file(path: &Path) -> bool {
-    path.exists()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bot_that_dies_is_succeeded_and_no_session_ends() {
     let mut world = World::open().await;
     world.does(0, "task new", &["spark", "look", "around"]).await;
     world.wait("no session begins", |world| world.begun() == 1).await;
-    assert!(!is_file(&world.bots[1].dir.join("data").join(local::FILE_NAME)), "two bots decide");
+    assert!(!world.bots[1].dir.join("data").join(local::FILE_NAME).exists(), "two bots decide");
     world.bots[0].dies().await;
     world.says(1, "status", &["spark"], "running").await;
     std::fs::write(world.spark("go"), "").expect("a file");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_nats::{HeaderMap, Message, Subscriber};
 use futures_util::StreamExt as _;
@@ -81,6 +81,8 @@ struct Inner {
     rejected: Rejected,
     tasks: TaskTracker,
     closed: CancellationToken,
+    /// True while the bot is in office; unset for a bot alone.
+    office: OnceLock<watch::Receiver<bool>>,
 }
 
 /// An admitted runner.
@@ -121,10 +123,18 @@ impl Hub {
             rejected: Rejected::default(),
             tasks,
             closed: CancellationToken::new(),
+            office: OnceLock::new(),
         }));
         let inner = Arc::clone(&hub.0);
         hub.0.tasks.spawn(async move { inner.closed.run_until_cancelled(inner.note_absences()).await });
         hub
+    }
+
+    /// Answers beats only while `office` is true: a bot that may have been succeeded grants nothing. Only the first call
+    /// counts.
+    pub fn grants_while(&self, office: watch::Receiver<bool>) {
+        // Another call would come from the same herder.
+        let _ = self.0.office.set(office);
     }
 
     /// Admits a runner: from now on its beats are granted, and those of the first machine that beats alone. One that was
@@ -337,6 +347,9 @@ impl Inner {
     /// Answers a beat.
     async fn answer(&self, runner: &str, message: Message, over: &CancellationToken) {
         let Some(reply) = message.reply else { return };
+        if self.office.get().is_some_and(|office| !*office.borrow()) {
+            return;
+        }
         // The server does not check it, and the bot may publish where a runner may not.
         if !permits::is_in(&reply, &permits::runner_inbox(runner)) {
             return self

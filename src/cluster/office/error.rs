@@ -44,10 +44,16 @@ pub enum OfficeError {
         /// Sequence of the record.
         seq: u64,
     },
+    /// This machine has a journal that is not in the log.
+    #[error(
+        "this machine has a journal of its own, which is not the one of the log. Move its data folder away, all but \"cluster\", \
+         and start again: it takes a copy"
+    )]
+    Stranger,
     /// The log does not have the records that this machine's journal needs next.
     #[error(
-        "the log begins at record {first}, and this machine's journal ends at record {own}: it was away for too long. Move \
-         {folder} away, and start again: it takes a copy"
+        "the log begins at record {first}, and this machine's journal ends at record {own}: it was away for too long. Move what is \
+         in {folder} away, all but \"cluster\", and start again: it takes a copy"
     )]
     Behind {
         /// Sequence of the log's first record.

@@ -163,8 +163,10 @@ impl Replica {
     /// The database cannot be read.
     pub fn events(&self) -> Result<u64, ReplicaError> {
         let last = self.trees.get(Tree::Meta).get(META_LAST).map_err(ReadError::from)?;
-        let last: Last = last.and_then(|text| encoding::versioned(&text).ok()).unwrap_or_default();
-        Ok(last.seq)
+        let Some(text) = last else { return Ok(0) };
+        let last: Result<Last, _> = encoding::versioned(&text);
+        let unreadable = |source| ReadError::Decode { what: "the journal's end".to_owned(), source };
+        Ok(last.map_err(unreadable)?.seq)
     }
 
     /// Applies the next record of the log. Blocks.
@@ -230,6 +232,17 @@ impl Replica {
     #[must_use]
     pub fn is_whole_from(first: &[u8]) -> bool {
         Record::decode(first).is_ok_and(|record| record.body == Body::Epoch { events: 0 })
+    }
+
+    /// Returns true if this journal is the one that the log begins with: its bot died before it had noted so.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn has_begun(&self, first: &[u8]) -> Result<bool, ReplicaError> {
+        let events = self.events()?;
+        let is_own = |record: &Record| self.journal() == Some(&*record.journal);
+        let begins = |record: Record| is_own(&record) && record.body == Body::Epoch { events };
+        Ok(Record::decode(first).is_ok_and(begins))
     }
 
     /// Ends following, for the journal of a bot that has come into office with `chain`.
