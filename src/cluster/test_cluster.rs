@@ -99,13 +99,14 @@ cluster {{
             loop {
                 match LogStream::open(&bot, self.world.folder.name(), SERVERS).await {
                     Ok(log) => return log,
-                    Err(_) => {
-                        sleep(Duration::from_millis(100)).await;
-                    }
+                    Err(_) => sleep(Duration::from_millis(100)).await,
                 }
             }
         };
-        timeout(AGREED, open).await.expect("the servers do not agree")
+        match timeout(AGREED, open).await {
+            Ok(log) => log,
+            Err(_) => panic!("the servers do not agree:\n{}", self.logs()),
+        }
     }
 
     /// Waits for a stream that is led and whole.
@@ -119,6 +120,12 @@ cluster {{
             }
         };
         timeout(AGREED, whole).await.expect("the stream is not whole")
+    }
+
+    /// Returns what the servers have written.
+    fn logs(&self) -> String {
+        let logs = self.nodes.iter().map(|node| node.server.as_ref().map(TestServer::log));
+        logs.map(Option::unwrap_or_default).collect::<Vec<_>>().join("\n---\n")
     }
 
     /// Returns the place of the server with this name.

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use async_nats::{Client, Event, Subscriber};
@@ -50,7 +50,10 @@ pub(super) async fn soon<T>(it: impl Future<Output = T>) -> T {
 
 /// A running server.
 #[derive(Debug)]
-pub(super) struct TestServer(Child);
+pub(super) struct TestServer {
+    child: Child,
+    log: Arc<Mutex<String>>,
+}
 
 impl TestServer {
     pub(super) fn start_at(conf: &Path, address: &str) -> Self {
@@ -59,31 +62,45 @@ impl TestServer {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let (tell, told) = mpsc::channel();
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| _ = tell.send(line)));
-        let mut log = String::new();
-        loop {
-            match told.recv_timeout(PATIENCE) {
-                Ok(line) if line.contains("Server is ready") => return Self(child),
-                Ok(line) => log.push_str(&(line + "\n")),
-                Err(_) => panic!("nats-server does not start:\n{log}"),
+        let log = Arc::new(Mutex::new(String::new()));
+        let written = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let is_ready = line.contains("Server is ready");
+                written.lock().unwrap().push_str(&(line + "\n"));
+                if is_ready {
+                    _ = tell.send(());
+                }
             }
+        });
+        if told.recv_timeout(PATIENCE).is_err() {
+            panic!("nats-server does not start:\n{}", log.lock().unwrap());
         }
+        Self { child, log }
+    }
+
+    /// Returns what it has written.
+    pub(super) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
     }
 }
 
 impl TestServer {
     pub(super) fn signal(&self, signal: rustix::process::Signal) {
-        let pid = rustix::process::Pid::from_child(&self.0);
+        let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();
     }
 }
 
-/// Returns a free port whose monitoring port is free as well.
+/// Returns a free port whose monitoring port is free as well. Both are below those that the system gives to connections: no
+/// other test takes one before the server does, or while it is restarted.
 pub(super) fn free_port() -> u16 {
     loop {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        if TcpListener::bind(("127.0.0.1", monitor_port(port))).is_ok() {
+        let mut random = [0; 2];
+        getrandom::fill(&mut random).unwrap();
+        let port = 10_000 + u16::from_be_bytes(random) % 18_000;
+        let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if is_free(port) && is_free(monitor_port(port)) {
             return port;
         }
     }
@@ -91,8 +108,8 @@ pub(super) fn free_port() -> u16 {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
+        _ = self.child.kill();
+        _ = self.child.wait();
     }
 }
 

@@ -14,6 +14,7 @@ use rustix::process::Signal;
 
 use crate::kill::lines;
 use crate::kill::process::Process;
+use crate::servers::free_port;
 use crate::stage::PATIENCE;
 
 /// A session says that it has begun, and ends once it may. A second one beside it is a violation.
@@ -49,6 +50,12 @@ impl Drop for Owned {
     }
 }
 
+/// Returns a free port of a server, which has a monitoring port 4000 above. No outgoing connection is given either.
+pub(crate) fn nats_port() -> u16 {
+    let is_free = |port: &u16| *port < 28_000 && TcpListener::bind(("127.0.0.1", port + 4000)).is_ok();
+    std::iter::repeat_with(free_port).find(is_free).expect("a free port")
+}
+
 /// Starts the server between the machines.
 pub(crate) fn server(conf: &Path) -> Owned {
     let program = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/test-tools/nats/bin/nats-server");
@@ -73,8 +80,7 @@ impl World {
     async fn open() -> Self {
         let mut conf = PathBuf::new();
         let bot = Process::begin(|dir, irc| {
-            let port =
-                TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+            let port = nats_port();
             let folder = dir.join("data").join(FOLDER);
             std::fs::create_dir_all(dir.join("data")).expect("a folder");
             let made =

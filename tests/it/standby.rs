@@ -1,7 +1,6 @@
 //! Two bots that share a log on a real `nats-server`: one decides, and the other one succeeds it. Bots are processes of
 //! their own, which are killed, stand still and end in order, while a session goes on on another machine.
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -13,7 +12,7 @@ use jiff::Timestamp;
 use rustix::process::Signal;
 
 use crate::kill::{Running, lines, outside_server, reap, signal};
-use crate::machines::{Owned, SCRIPT, server};
+use crate::machines::{Owned, SCRIPT, nats_port, server};
 use crate::stage::PATIENCE;
 
 /// Exit code of a bot whose office another one has.
@@ -68,14 +67,13 @@ impl World {
     /// Opens a world in which the first bot is in office, the other one follows, and agent `spark` is on machine `box4`.
     async fn open() -> Self {
         let (dir, irc) = (tempfile::tempdir().expect("a folder"), outside_server().await);
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
         let bots = ["a", "b"].map(|name| Bot { dir: dir.path().join(name), herder: None });
         for folder in ["a/data", "b/data/cluster", "box4", "spark"] {
             std::fs::create_dir_all(dir.path().join(folder)).expect("a folder");
         }
         let keys = bots[0].dir.join("data").join(FOLDER);
         let made =
-            folder::init(&keys, &["127.0.0.1".to_owned()], free.port(), Timestamp::now()).expect("keys");
+            folder::init(&keys, &["127.0.0.1".to_owned()], nats_port(), Timestamp::now()).expect("keys");
         for file in std::fs::read_dir(&keys).expect("a folder") {
             let file = file.expect("a file");
             let copy = bots[1].dir.join("data").join(FOLDER).join(file.file_name());

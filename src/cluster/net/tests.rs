@@ -1,4 +1,3 @@
-use std::net::TcpListener;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::keys;
 use super::super::permits::Subjects;
+use super::super::test_server::free_port;
 use super::frame::{ConnectionId, Numbered, WINDOW};
 use super::station::Missed;
 use super::*;
@@ -45,7 +45,7 @@ struct Server {
 
 impl Server {
     async fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         Self { child: spawn(port), port }
     }
 
